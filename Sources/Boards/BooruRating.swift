@@ -14,8 +14,7 @@ package struct RatingScale: Sendable {
 
     /// The option of a source with this scale.
     package var choice: SourceChoice {
-        SourceChoice(
-            Self.option, words: steps.map(\.word), help: "the most daring rating that is shown; milder ones are too")
+        (Self.option, words: steps.map(\.word), help: "the most daring rating that is shown; milder ones are too")
     }
 
     /// The place on the scale of an option's value; that of the mildest for none, and for a word that is not on it.

@@ -36,7 +36,7 @@ package struct BooruSource: RankingSource {
     /// The rankings of every board from the day of its first posts: the best of a day, week and month by score.
     static func rankings(from day: Day) -> [RankingFacts] {
         [("day", RankingPeriod.day), ("week", .week), ("month", .month)].compactMap { name, period in
-            RankingMode(rawValue: name).map { RankingFacts($0, firstDay: day, period: period) }
+            RankingMode(rawValue: name).map { ($0, day, period, needsSignIn: false, isGenerated: false, partOf: nil) }
         }
     }
 
@@ -332,10 +332,13 @@ extension BooruSource {
             throw .unreadable("Post \(work.rawValue) is a Flash file, which no program plays any more.")
         }
         if admitted(entry) == nil { post.withheld = Withholding.rating }
-        return WorkDetails(
-            work: post.work, tags: post.tags.all.map { WorkDetails.Tag(name: $0) }, created: post.created,
-            bookmarks: post.favourites,
-            restriction: post.rating.map { engine.scale.steps[$0].word } ?? "unknown", more: fields)
+        var details = WorkDetails(work: post.work)
+        details.tags = post.tags.all.map { WorkDetails.Tag(name: $0) }
+        details.created = post.created
+        details.bookmarks = post.favourites
+        details.restriction = post.rating.map { engine.scale.steps[$0].word } ?? "unknown"
+        details.more = fields
+        return details
     }
 
     // MARK: -

@@ -42,18 +42,14 @@ extension PixivSource {
         name: "pixiv", calendar: PixivRankings.calendar, rankings: PixivRankings.all,
         listings: listings, abilities: [.profiles, .animations, .signIn],
         renditions: [
-            RenditionFacts(.regular, size: "1200 pixels", fileExtension: "jpg"),
-            RenditionFacts(.small, size: "480 pixels", fileExtension: "jpg"),
-            RenditionFacts(.original),
+            (.regular, size: "1200 pixels", fileExtension: "jpg"), (.small, size: "480 pixels", fileExtension: "jpg"),
+            (.original, size: nil, fileExtension: nil),
         ],
         fileExtensions: ["jpg", "png", "gif"],
         // No ranking has ever had more than 40 pages.
-        paging: RankingPaging(entries: PixivLimits.entriesPerPage, atOnce: 10, most: 40),
+        paging: (entries: PixivLimits.entriesPerPage, atOnce: 10, most: 40),
         access: SourceAccess(
             hosts: [apiHost, "i.pximg.net", "s.pximg.net"], apiURL: apiURL, imageURL: imageURL,
-            // The service accepts programs under their own names (60 requests on 2026-10-08); fronts detect a browser's name
-            // with the handshake of another program.
-            userAgent: Version.userAgent, userAgentText: Version.userAgentText,
             // The pace that PixivBatchDownloader recommends after measuring the limit: the service refuses after 80 to 100
             // requests within two minutes.
             rate: 1 / 1.2, burst: 40, takesClearance: true,

@@ -31,9 +31,7 @@ enum PixivRankings {
         guard let mode = RankingMode(rawValue: name) else { return [] }
         let isGenerated = generatedNames.contains(name)
         func facts(_ mode: RankingMode, partOf whole: RankingMode? = nil) -> RankingFacts {
-            RankingFacts(
-                mode, firstDay: isGenerated ? firstGenerated : first, needsSignIn: signedInNames.contains(name),
-                isGenerated: isGenerated, partOf: whole)
+            (mode, isGenerated ? firstGenerated : first, .day, signedInNames.contains(name), isGenerated, whole)
         }
         let limited = contents(of: name).compactMap { RankingMode(rawValue: "\(name)-\($0)") }
         return [facts(mode)] + limited.map { facts($0, partOf: mode) }

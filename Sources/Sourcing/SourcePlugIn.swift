@@ -269,8 +269,7 @@ package enum Version {
     private static let contact: String? = nil
     /// Name, version and contact, as a `User-Agent` (RFC 9110, section 10.1.5).
     ///
-    /// Operators of open image boards let in programs that give their name, and turn away programs that claim to be browsers.
+    /// Operators of open image boards let in programs that give their name, and turn away programs that claim to be browsers; other
+    /// services accept programs under their own names too. Fronts detect a browser's name with the handshake of another program.
     package static let userAgent = "rankfs/\(text)" + (contact.map { " (+\($0))" } ?? "")
-    /// A description of that `User-Agent` in a word or two.
-    package static let userAgentText = "its own name"
 }

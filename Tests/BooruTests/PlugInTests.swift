@@ -34,14 +34,6 @@ import Testing
         #expect(Self.plugIns.map(\.description.access.tooOften) == [[429], [421, 429, 503], [421, 429, 503]])
     }
 
-    /// Browsers are turned away by what stands in front of the service.
-    @Test func theyAreAskedByTheProgramsOwnName() {
-        for plugIn in Self.plugIns {
-            let agent = plugIn.description.access.userAgent
-            #expect(agent.hasPrefix("rankfs/") && !agent.contains("Mozilla"))
-        }
-    }
-
     @Test(
         arguments: [
             (0, "https://danbooru.donmai.us/posts/5", 5), (0, "https://safebooru.donmai.us/posts/5?q=touhou#c", 5),

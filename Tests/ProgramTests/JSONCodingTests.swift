@@ -44,8 +44,9 @@ import Testing
         var page = ListingPage(works: [.blank], further: [WorkID(rawValue: 7)], total: 2, hasNext: true)
         page.entries[0].work.tags = ["a", "b"]
         #expect(ListingPage(coded: page.coded) == page)
-        let record = WorkDetails(
-            work: .blank, tags: [.init(name: "a", romaji: "b")], more: [.init(name: "c", value: .null)])
+        var record = WorkDetails(work: .blank)
+        record.tags = [.init(name: "a", romaji: "b")]
+        record.more = [.init(name: "c", value: .null)]
         #expect(WorkDetails(coded: record.coded) == record)
     }
 

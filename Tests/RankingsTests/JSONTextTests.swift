@@ -48,10 +48,12 @@ struct JSONTests {
             id: WorkID(rawValue: 9), title: "「a\"」", author: UserID(rawValue: 7), authorName: "名", tags: ["猫"],
             kind: .animation, width: 600, height: 0, pageCount: 2, uploaded: 1_651_244_415, views: 5, ratings: nil,
             picture: "secret", withheld: nil, isAI: false)
-        return WorkDetails(
-            work: work, caption: "1\n2",
-            tags: [.init(name: "猫", translation: "cat", romaji: "neko"), .init(name: "x", translation: "")],
-            created: 1_521_018_000, bookmarks: 3, comments: 0, restriction: "r18", series: nil)
+        var details = WorkDetails(work: work)
+        details.caption = "1\n2"
+        details.tags = [.init(name: "猫", translation: "cat", romaji: "neko"), .init(name: "x", translation: "")]
+        (details.created, details.bookmarks, details.comments) = (1_521_018_000, 3, 0)
+        details.restriction = "r18"
+        return details
     }
 
     @Test("a work's record")

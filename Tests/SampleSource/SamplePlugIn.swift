@@ -19,18 +19,17 @@ package struct SamplePlugIn: SourcePlugIn {
     private static let facts = SourceDescription(
         name: "sample", calendar: calendar,
         rankings: [("day", RankingPeriod.day), ("week", .week), ("month", .month)].compactMap { name, period in
-            RankingMode(rawValue: name).map { RankingFacts($0, firstDay: first, period: period) }
+            RankingMode(rawValue: name).map { ($0, first, period, needsSignIn: false, isGenerated: false, partOf: nil) }
         },
         abilities: [],
         renditions: [
-            RenditionFacts(.regular), RenditionFacts(.small, fileExtension: "jpg"), RenditionFacts(.original),
+            (.regular, size: nil, fileExtension: nil), (.small, nil, "jpg"), (.original, nil, nil),
         ],
-        fileExtensions: ["jpg", "png", "webp"], paging: RankingPaging(entries: 20, atOnce: 2, most: 10),
+        fileExtensions: ["jpg", "png", "webp"], paging: (entries: 20, atOnce: 2, most: 10),
         tellsSizes: true,
         access: SourceAccess(
             hosts: ["api.sample.test", "pictures.sample.test"], apiURL: "https://api.sample.test",
-            imageURL: "https://pictures.sample.test", userAgent: "rankfs (+https://rankfs.test)",
-            userAgentText: "rankfs and its address", rate: 1, burst: 10),
+            imageURL: "https://pictures.sample.test", rate: 1, burst: 10),
         webPage: { "https://sample.test/posts/\($0.rawValue)" })
 
     private static let first = Day(year: 2005, month: 5, day: 24) ?? Day(ordinal: 0)

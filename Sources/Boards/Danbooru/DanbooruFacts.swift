@@ -58,14 +58,14 @@ extension DanbooruEngine {
             .merging([.favoriteGroup: postsPerPage, .hot: postsPerPage]) { first, _ in first },
         abilities: BooruSource.abilities,
         renditions: [
-            RenditionFacts(.original), RenditionFacts(.regular, size: "850 pixels wide"),
-            RenditionFacts(.small, size: "360 pixels", fileExtension: "jpg"),
+            (.original, size: nil, fileExtension: nil), (.regular, size: "850 pixels wide", fileExtension: nil),
+            (.small, size: "360 pixels", fileExtension: "jpg"),
         ],
-        fileExtensions: PostFormat.all, paging: RankingPaging(entries: postsPerPage, atOnce: 2, most: pages),
+        fileExtensions: PostFormat.all, paging: (entries: postsPerPage, atOnce: 2, most: pages),
         tellsSizes: true,
         access: SourceAccess(
             hosts: ["danbooru.donmai.us", "safebooru.donmai.us", "cdn.donmai.us"], apiURL: safeURL,
-            imageURL: imageURL, userAgent: Version.userAgent, userAgentText: Version.userAgentText,
+            imageURL: imageURL,
             // The service allows ten reads a second; its clients leave one to two seconds between lists.
             rate: 1, burst: 10),
         choices: [scale.choice], work: { work(webPage: $0) }, webPage: { "\(wholeURL)/posts/\($0.rawValue)" })

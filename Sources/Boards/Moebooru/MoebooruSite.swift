@@ -17,14 +17,13 @@ package struct MoebooruSite: Sendable {
             rankings: BooruSource.rankings(from: firstDay ?? Day(ordinal: 0)),
             listings: BooruSource.listings(perPage: Self.postsPerPage), abilities: BooruSource.abilities,
             renditions: [
-                RenditionFacts(.original), RenditionFacts(.regular, size: "1500 pixels"),
-                RenditionFacts(.small, size: "300 pixels", fileExtension: "jpg"),
+                (.original, size: nil, fileExtension: nil), (.regular, size: "1500 pixels", fileExtension: nil),
+                (.small, size: "300 pixels", fileExtension: "jpg"),
             ],
             fileExtensions: PostFormat.all,
-            paging: RankingPaging(entries: Self.postsPerPage, atOnce: 2, most: Self.pages), tellsSizes: true,
+            paging: (entries: Self.postsPerPage, atOnce: 2, most: Self.pages), tellsSizes: true,
             access: SourceAccess(
                 hosts: Set(webHosts + pictureHosts), apiURL: "https://\(webHosts[0])", imageURL: imageURL,
-                userAgent: Version.userAgent, userAgentText: Version.userAgentText,
                 // Ten lists in a row were answered in a test; the sites are small.
                 rate: 1, burst: 10,
                 // With five or more connections the site answers "accessing too quickly" and ends downloads.

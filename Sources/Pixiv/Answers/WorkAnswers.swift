@@ -17,13 +17,15 @@ package enum WorkAnswers {
         guard let told = full(body), told.id == work else {
             throw .unreadable("pixiv's record of work \(work.rawValue) makes no sense; pixiv may have changed it.")
         }
-        return WorkDetails(
-            work: told, caption: body["description"].text.map { PlainText.fromHTML($0) } ?? "",
-            tags: body["tags"]["tags"].elements.lazy.compactMap(tag).prefix(PixivLimits.tags).map { $0 },
-            created: body["createDate"].text.flatMap { Timestamp.seconds($0) },
-            bookmarks: body["bookmarkCount"].count, comments: body["commentCount"].count,
-            restriction: restriction(body["xRestrict"].number(in: 0...2) ?? 0),
-            series: body["seriesNavData"]["title"].words)
+        var details = WorkDetails(work: told)
+        details.caption = body["description"].text.map { PlainText.fromHTML($0) } ?? ""
+        details.tags = body["tags"]["tags"].elements.lazy.compactMap(tag).prefix(PixivLimits.tags).map { $0 }
+        details.created = body["createDate"].text.flatMap { Timestamp.seconds($0) }
+        details.bookmarks = body["bookmarkCount"].count
+        details.comments = body["commentCount"].count
+        details.restriction = restriction(body["xRestrict"].number(in: 0...2) ?? 0)
+        details.series = body["seriesNavData"]["title"].words
+        return details
     }
 
     /// The service's `xRestrict` as a word.

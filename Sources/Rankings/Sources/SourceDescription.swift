@@ -44,7 +44,7 @@ package final class SourceDescription: Sendable {
     ///   - fileExtensions: The extensions that files of works may have.
     ///   - paging: The division of rankings into pages.
     ///   - tellsSizes: Whether a location has a size, for one rendition at least.
-    ///   - access: The addresses, identification and limits of requests.
+    ///   - access: The addresses and limits of requests.
     ///   - choices: Options of this source alone, each once.
     ///   - work: Reads the address of a work's web page.
     ///   - webPage: The address of a work's web page.
@@ -137,31 +137,11 @@ package final class SourceDescription: Sendable {
     }
 }
 
-/// One ranking of a source.
-package struct RankingFacts: Hashable, Sendable {
-    package let mode: RankingMode
-    /// The first day for which the service has the ranking.
-    package let firstDay: Day
-    package let period: RankingPeriod
-    /// Whether only signed-in users have access.
-    package let needsSignIn: Bool
-    /// Whether it ranks works made with AI and no others.
-    package let isGenerated: Bool
-    /// The ranking that contains this one, which is limited to some kind of works and listed once a day of it is stored.
-    package let partOf: RankingMode?
-
-    package init(
-        _ mode: RankingMode, firstDay: Day, period: RankingPeriod = .day, needsSignIn: Bool = false,
-        isGenerated: Bool = false, partOf: RankingMode? = nil
-    ) {
-        self.mode = mode
-        self.firstDay = firstDay
-        self.period = period
-        self.needsSignIn = needsSignIn
-        self.isGenerated = isGenerated
-        self.partOf = partOf
-    }
-}
+/// One ranking of a source: its first day; whether only signed-in users have access; whether it ranks works made with AI and no others;
+/// and the ranking that contains it, if it is limited to some kind of works and listed once a day of it is stored.
+package typealias RankingFacts = (
+    mode: RankingMode, firstDay: Day, period: RankingPeriod, needsSignIn: Bool, isGenerated: Bool, partOf: RankingMode?
+)
 
 /// An ability that a source may have besides listings; the tree has no nodes for a missing one.
 package enum SourceAbility: String, Hashable, Sendable, CaseIterable {
@@ -177,54 +157,19 @@ package enum SourceAbility: String, Hashable, Sendable, CaseIterable {
 
 /// An option that only one source has, with one of a few words as its value: the part of a service that a mount shows.
 ///
-/// Listings under different values differ; a catalog keeps them apart.
-package struct SourceChoice: Hashable, Sendable {
-    /// Lower case with underscores, as options are named.
-    package let name: String
-    /// The values; the default comes first.
-    package let words: [String]
-    /// One line of help.
-    package let help: String
+/// Its name has lower case and underscores, as options have; the first word is the default; the help is one line. Listings under
+/// different values differ; a catalog keeps them apart.
+package typealias SourceChoice = (name: String, words: [String], help: String)
 
-    package init(_ name: String, words: [String], help: String) {
-        self.name = name
-        self.words = words
-        self.help = help
-    }
-}
+/// The division of a ranking into pages: the entries on a full page, of which a page may have fewer; the pages requested at once for a
+/// reader that continues after the first; and an upper bound of the pages, for services with endless paging.
+package typealias RankingPaging = (entries: Int, atOnce: Int, most: Int)
 
-/// The division of a ranking into pages.
-package struct RankingPaging: Hashable, Sendable {
-    /// Entries on a full page; a page may have fewer.
-    package let entries: Int
-    /// Pages requested at once for a reader that continues after the first.
-    package let atOnce: Int
-    /// An upper bound of the pages, for services with endless paging.
-    package let most: Int
+/// A rendition that a source has of its works: its size in words, where there is a description (`850 pixels wide`), and the extension
+/// of all its files, without a dot; nil if the location of each picture determines it.
+package typealias RenditionFacts = (rendition: Rendition, size: String?, fileExtension: String?)
 
-    package init(entries: Int, atOnce: Int, most: Int) {
-        self.entries = entries
-        self.atOnce = atOnce
-        self.most = most
-    }
-}
-
-/// A rendition that a source has of its works.
-package struct RenditionFacts: Hashable, Sendable {
-    package let rendition: Rendition
-    /// The size in words, where there is a description: `850 pixels wide`.
-    package let size: String?
-    /// The extension of all its files, without a dot; nil if the location of each picture determines it.
-    package let fileExtension: String?
-
-    package init(_ rendition: Rendition, size: String? = nil, fileExtension: String? = nil) {
-        self.rendition = rendition
-        self.size = size
-        self.fileExtension = fileExtension
-    }
-}
-
-/// The addresses, identification and limits of requests to a service.
+/// The addresses and limits of requests to a service.
 package struct SourceAccess: Sendable {
     /// Every host that requests may go to.
     package let hosts: Set<String>
@@ -232,10 +177,6 @@ package struct SourceAccess: Sendable {
     package let apiURL: String
     /// The origin of pictures, in the same form.
     package let imageURL: String
-    /// The `User-Agent` that the service expects.
-    package let userAgent: String
-    /// The same in a word or two: `its own name`.
-    package let userAgentText: String
     /// API requests per second once the burst is spent.
     package let rate: Double
     /// API requests that may be sent at once before the rate applies.
@@ -252,15 +193,12 @@ package struct SourceAccess: Sendable {
     package let placeholder: String?
 
     package init(
-        hosts: Set<String>, apiURL: String, imageURL: String, userAgent: String, userAgentText: String, rate: Double,
-        burst: Int, connections: Int? = nil, tooOften: Set<Int> = [429], takesClearance: Bool = false,
-        placeholder: String? = nil
+        hosts: Set<String>, apiURL: String, imageURL: String, rate: Double, burst: Int, connections: Int? = nil,
+        tooOften: Set<Int> = [429], takesClearance: Bool = false, placeholder: String? = nil
     ) {
         self.hosts = hosts
         self.apiURL = apiURL
         self.imageURL = imageURL
-        self.userAgent = userAgent
-        self.userAgentText = userAgentText
         self.rate = rate
         self.burst = burst
         self.connections = connections

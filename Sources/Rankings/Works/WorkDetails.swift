@@ -17,33 +17,21 @@ package struct WorkDetails: Hashable, Sendable {
     /// The part of the record that listings contain too.
     package var work: Work
     /// The author's words as plain text with line breaks; empty for none.
-    package var caption: String
-    package var tags: [Tag]
+    package var caption = ""
+    package var tags: [Tag] = []
     /// First upload in Unix seconds.
     package var created: Int64?
     package var bookmarks: Int?
     package var comments: Int?
     /// The age restriction in the service's own word: `all`, `r18`.
-    package var restriction: String
+    package var restriction = "all"
     /// The name of the series that contains the work.
     package var series: String?
     /// Further fields of the service, under names of their own, in the order of display.
-    package var more: [JSON.Member]
+    package var more: [JSON.Member] = []
 
-    package init(
-        work: Work, caption: String = "", tags: [Tag] = [], created: Int64? = nil, bookmarks: Int? = nil,
-        comments: Int? = nil, restriction: String = "all", series: String? = nil,
-        more: [JSON.Member] = []
-    ) {
+    package init(work: Work) {
         self.work = work
-        self.caption = caption
-        self.tags = tags
-        self.created = created
-        self.bookmarks = bookmarks
-        self.comments = comments
-        self.restriction = restriction
-        self.series = series
-        self.more = more
     }
 }
 

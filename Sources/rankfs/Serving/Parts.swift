@@ -83,7 +83,7 @@ final class Parts: Sendable {
         let sessions =
             origin == nil ? Self.sessions(settings, source: name, home: home, notices: notices, log: log) : nil
         let means = FollowedMeans(
-            agent: settings.userAgent, standard: name.description.access.userAgent, path: home.configurationFile,
+            agent: settings.userAgent, standard: Version.userAgent, path: home.configurationFile,
             sessions: sessions, site: settings.apiURL?.text ?? name.description.access.apiURL)
         tierMeans = settings.isOffline ? nil : try TierMeans(settings, home: home)
         tier = try tierMeans?.tier(
@@ -168,7 +168,7 @@ final class Parts: Sendable {
             CurlTransport.Configuration(
                 limits: HostLimits(
                     connections: min(settings.connections, access.connections ?? .max),
-                    smallAnswers: access.connections), userAgent: settings.userAgent ?? access.userAgent,
+                    smallAnswers: access.connections), userAgent: settings.userAgent ?? Version.userAgent,
                 proxy: settings.proxy?.text, hosts: access.hosts,
                 // Those that the user named, and the embedded one; a proxy is not an origin.
                 trustedOrigins: Set([settings.apiURL?.origin, settings.imageURL?.origin, origin].compactMap(\.self)),

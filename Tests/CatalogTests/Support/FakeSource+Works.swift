@@ -46,7 +46,9 @@ extension FakeSource {
     func details(of work: WorkID, deadline: ContinuousClock.Instant) async throws(Failure) -> WorkDetails {
         try await record(.details(work))
         let known = state.withLock { $0.records[work] }
-        return WorkDetails(work: known ?? Self.work(work.rawValue, title: "Told"), caption: "Words")
+        var details = WorkDetails(work: known ?? Self.work(work.rawValue, title: "Told"))
+        details.caption = "Words"
+        return details
     }
 
     func animation(of work: WorkID, deadline: ContinuousClock.Instant) async throws(Failure) -> AnimationRecord {

@@ -48,7 +48,9 @@ extension FuzzTarget {
 
     private static func holdRecord(_ entry: PostEntry, _ fields: [JSON.Member]) throws {
         guard let post = entry.post else { return }
-        let document = WorkDetails(work: post.work, more: fields).json(pages: ["original.jpg"])
+        var details = WorkDetails(work: post.work)
+        details.more = fields
+        let document = details.json(pages: ["original.jpg"])
         guard let read = try? JSONReader.read(Array(document.utf8)) else {
             throw BrokenProperty(description: "info.json is no JSON")
         }

@@ -1,6 +1,7 @@
 import Rankings
 import Sourcing
 
+import TestSupport
 @testable import rankfs
 
 /// The table on the page "Sources" of the documentation, made of the sources' descriptions.
@@ -52,7 +53,7 @@ enum SourcesPage {
         ("own options", { $0.choices.isEmpty ? nil : $0.choices.map(choice).joined(separator: "; ") }),
         ("formats", { $0.fileExtensions.sorted().joined(separator: ", ") }),
         ("API requests", { "\($0.access.burst) at once, then \(SourceRegistry.rate($0.access.rate)) a second" }),
-        ("User-Agent", { $0.access.userAgentText }),
+        ("User-Agent", { _ in "its own name" }),
         ("hosts", { $0.access.hosts.sorted().joined(separator: ", ") }),
     ]
 

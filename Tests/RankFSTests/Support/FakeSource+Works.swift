@@ -66,7 +66,9 @@ extension FakeSource {
     func details(of work: WorkID, deadline: ContinuousClock.Instant) async throws(Failure) -> WorkDetails {
         try note("details \(work.rawValue)")
         guard let record = state.withLock({ $0.records[work] }) else { throw .notFound }
-        return WorkDetails(work: record, caption: "Words — “ü”")
+        var details = WorkDetails(work: record)
+        details.caption = "Words — “ü”"
+        return details
     }
 
     func animation(of work: WorkID, deadline: ContinuousClock.Instant) async throws(Failure) -> AnimationRecord {
