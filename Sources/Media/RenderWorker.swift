@@ -20,8 +20,10 @@ package enum RenderWorker {
         do throws(MediaError) {
             switch job {
             case .thumbnails(let preview, let edges): return .files(try thumbnails(of: preview, edges))
-            case .film(let request): return try film(request)
-            case .animation(let request): return .files([try animation(request, descriptor ?? -1)])
+            case .film(let frames, let title, let length, let stretches):
+                return try film(frames, title, length, stretches)
+            case .animation(let format, let frames, let place, let bound):
+                return .files([try animation(format, frames, in: place, of: descriptor ?? -1, bound: bound)])
             }
         } catch { return .refused(error) }
     }
@@ -50,61 +52,53 @@ package enum RenderWorker {
 
     // MARK: - Animations
 
-    private static func film(_ request: RenderJob.FilmRequest) throws(MediaError) -> RenderAnswer {
-        let found = try FramePlaces.find(request.frames.map(\.file), inArchiveOf: request.length) { wanted in
-            request.bytes(of: wanted)
-        }
+    private static func film(
+        _ frames: [RenderJob.Frame], _ title: String, _ length: Int64, _ stretches: [Int64: [UInt8]]
+    ) throws(MediaError) -> RenderAnswer {
+        let found = try FramePlaces.find(frames.map(\.file), inArchiveOf: length) { bytes(of: $0, in: stretches) }
         switch found {
         case .needs(let ranges): return .needs(ranges)
         case .places(let places):
-            let frames = zip(places.frames, request.frames).map { (size: Int64($0.count), delay: $1.delay) }
-            let layout = try FilmLayout(
-                width: places.width, height: places.height, frames: frames, title: request.title)
-            guard let film = Film(pieces: layout.layout, frames: places.frames, archive: request.length) else {
+            let shown = zip(places.frames, frames).map { (size: Int64($0.count), delay: $1.delay) }
+            let layout = try FilmLayout(width: places.width, height: places.height, frames: shown, title: title)
+            guard let film = Film(pieces: layout.layout, frames: places.frames, archive: length) else {
                 throw .animation("its title is too long")
             }
             return .film(film)
         }
     }
 
+    /// Returns bytes of the archive; nil unless one known stretch contains them all.
+    private static func bytes(of wanted: Range<Int64>, in stretches: [Int64: [UInt8]]) -> [UInt8]? {
+        for (offset, bytes) in stretches where offset <= wanted.lowerBound {
+            let (begin, isTooFar) = wanted.lowerBound.subtractingReportingOverflow(offset)
+            guard !isTooFar, begin <= bytes.count, wanted.count <= bytes.count - Int(begin) else { continue }
+            return Array(bytes[Int(begin)..<Int(begin) + wanted.count])
+        }
+        return nil
+    }
+
     private static func animation(
-        _ request: RenderJob.AnimationRequest, _ descriptor: Int32
+        _ format: RenderJob.AnimationFormat, _ frames: [RenderJob.Frame], in place: Range<Int64>, of descriptor: Int32,
+        bound: Int
     ) throws(MediaError) -> [UInt8] {
         func bytes(_ wanted: Range<Int64>) throws(MediaError) -> [UInt8] {
-            guard wanted.lowerBound >= 0, wanted.upperBound <= request.place.count else {
-                throw .archive("it ends too early")
-            }
-            let start = request.place.lowerBound + wanted.lowerBound
+            guard wanted.lowerBound >= 0, wanted.upperBound <= place.count else { throw .archive("it ends too early") }
+            let start = place.lowerBound + wanted.lowerBound
             guard let bytes = try? Files.read(descriptor, at: start, count: wanted.count), bytes.count == wanted.count
             else { throw .archive("it cannot be read") }
             return bytes
         }
-        let found = try FramePlaces.find(
-            request.frames.map(\.file), inArchiveOf: Int64(request.place.count)
-        ) { wanted throws(MediaError) in try bytes(wanted) }
+        let found = try FramePlaces.find(frames.map(\.file), inArchiveOf: Int64(place.count)) {
+            wanted throws(MediaError) in try bytes(wanted)
+        }
         guard case .places(let places) = found else { throw .archive("it ends too early") }
         // The frames make up nearly the whole file.
-        guard places.frames.reduce(Int64(0), { $0 + Int64($1.count) }) <= request.bound else {
-            throw .tooLarge(bound: request.bound)
-        }
+        guard places.frames.reduce(Int64(0), { $0 + Int64($1.count) }) <= bound else { throw .tooLarge(bound: bound) }
         do {
-            return try AnimatedPicture.encode(
-                as: request.format, delays: request.frames.map(\.delay), bound: request.bound
-            ) { index in try bytes(places.frames[index]) }
-        } catch { throw error as? MediaError ?? .noMemory }
-    }
-}
-
-extension RenderJob.FilmRequest {
-    /// Returns bytes of the archive; nil unless one known stretch contains them all.
-    fileprivate func bytes(of wanted: Range<Int64>) -> [UInt8]? {
-        for stretch in stretches where stretch.offset <= wanted.lowerBound {
-            let (begin, isTooFar) = wanted.lowerBound.subtractingReportingOverflow(stretch.offset)
-            guard !isTooFar, begin <= stretch.bytes.count, wanted.count <= stretch.bytes.count - Int(begin) else {
-                continue
+            return try AnimatedPicture.encode(as: format, delays: frames.map(\.delay), bound: bound) { index in
+                try bytes(places.frames[index])
             }
-            return Array(stretch.bytes[Int(begin)..<Int(begin) + wanted.count])
-        }
-        return nil
+        } catch { throw error as? MediaError ?? .noMemory }
     }
 }

@@ -4,47 +4,17 @@ internal import System
 package enum RenderJob: Hashable, Sendable {
     /// Makes a small preview into PNG files without texts, each within a square of the edge in pixels.
     case thumbnails(preview: [UInt8], edges: [Int])
-    /// Computes the film that an animation's frames, as they lie in their archive, make up.
-    case film(FilmRequest)
-    /// Makes the same frames into one file that picture viewers show; the archive comes as a descriptor.
-    case animation(AnimationRequest)
-
-    /// An animation with an archive of which some stretches are known.
-    package struct FilmRequest: Hashable, Sendable {
-        package var frames: [Frame]
-        package var title: String
-        /// The bytes of the whole archive.
-        package var length: Int64
-        /// The stretches that were read so far.
-        package var stretches: [Stretch] = []
-
-        package init(frames: [Frame], title: String, length: Int64) {
-            self.frames = frames
-            self.title = title
-            self.length = length
-        }
-    }
+    /// Computes the film that an animation's frames, as they lie in their archive, make up: of an archive of `length` bytes, of which
+    /// the stretches read so far are known, by their offsets.
+    case film(frames: [Frame], title: String, length: Int64, stretches: [Int64: [UInt8]])
+    /// Makes the same frames into one file that picture viewers show, of at most `bound` bytes; the archive lies in a range of the file
+    /// that comes with the job as a descriptor.
+    case animation(AnimationFormat, frames: [Frame], place: Range<Int64>, bound: Int)
 
     /// The format of the file made from frames.
     package enum AnimationFormat: Int64, Hashable, Sendable {
         case webP = 1
         case gif = 2
-    }
-
-    package struct AnimationRequest: Hashable, Sendable {
-        package var format: AnimationFormat
-        package var frames: [Frame]
-        /// The range of the archive in the file that comes with the job.
-        package var place: Range<Int64>
-        /// The most bytes of the result.
-        package var bound: Int
-
-        package init(_ format: AnimationFormat, frames: [Frame], place: Range<Int64>, bound: Int) {
-            self.format = format
-            self.frames = frames
-            self.place = place
-            self.bound = bound
-        }
     }
 
     /// A frame of an animation, as its record describes it.
@@ -57,17 +27,6 @@ package enum RenderJob: Hashable, Sendable {
         package init(file: String, delay: Int) {
             self.file = file
             self.delay = delay
-        }
-    }
-
-    /// Bytes of an archive, counted from its beginning.
-    package struct Stretch: Hashable, Sendable {
-        package var offset: Int64
-        package var bytes: [UInt8]
-
-        package init(offset: Int64, bytes: [UInt8]) {
-            self.offset = offset
-            self.bytes = bytes
         }
     }
 
@@ -84,7 +43,7 @@ package enum RenderJob: Hashable, Sendable {
         switch self {
         case .thumbnails(_, let edges): edges.reduce(4096) { $0 + $1 * $1 * 4 + 4096 }
         case .film: Film.longestLiterals + (4096 + Film.mostPieces * 32)
-        case .animation(let request): request.bound + 4096
+        case .animation(_, _, _, let bound): bound + 4096
         }
     }
 }
@@ -112,21 +71,21 @@ extension RenderJob {
             writer.write(Kind.thumbnails.rawValue)
             writer.write(preview)
             writer.write(edges) { $0.write(Int64($1)) }
-        case .film(let request):
+        case .film(let frames, let title, let length, let stretches):
             writer.write(Kind.film.rawValue)
-            Self.write(request.frames, to: &writer)
-            writer.write(request.title)
-            writer.write(request.length)
-            writer.write(request.stretches) { writer, stretch in
-                writer.write(stretch.offset)
-                writer.write(stretch.bytes)
+            Self.write(frames, to: &writer)
+            writer.write(title)
+            writer.write(length)
+            writer.write(stretches.sorted { $0.key < $1.key }) { writer, stretch in
+                writer.write(stretch.key)
+                writer.write(stretch.value)
             }
-        case .animation(let request):
+        case .animation(let format, let frames, let place, let bound):
             writer.write(Kind.animation.rawValue)
-            writer.write(request.format.rawValue)
-            Self.write(request.frames, to: &writer)
-            writer.write(request.place)
-            writer.write(Int64(request.bound))
+            writer.write(format.rawValue)
+            Self.write(frames, to: &writer)
+            writer.write(place)
+            writer.write(Int64(bound))
         }
         return writer.bytes
     }
@@ -148,17 +107,16 @@ extension RenderJob {
         case .film:
             guard let frames = Self.frames(&reader), let title = reader.text(), let length = reader.number(),
                 let stretches = reader.list({ reader in
-                    reader.number().flatMap { offset in reader.data().map { Stretch(offset: offset, bytes: $0) } }
+                    reader.number().flatMap { offset in reader.data().map { (offset, $0) } }
                 })
             else { return nil }
-            var request = FilmRequest(frames: frames, title: title, length: length)
-            request.stretches = stretches
-            self = .film(request)
+            self = .film(
+                frames: frames, title: title, length: length, stretches: Dictionary(stretches) { _, last in last })
         case .animation:
             guard let format = reader.number().flatMap(AnimationFormat.init), let frames = Self.frames(&reader),
                 let place = reader.range(), let bound = reader.count()
             else { return nil }
-            self = .animation(AnimationRequest(format, frames: frames, place: place, bound: bound))
+            self = .animation(format, frames: frames, place: place, bound: bound)
         case nil: return nil
         }
         guard reader.isAtEnd else { return nil }
@@ -223,12 +181,12 @@ extension RenderAnswer {
             let count = if case .thumbnails(_, let edges) = job { edges.count } else { 1 }
             guard let files = reader.list({ $0.data() }), files.count == count else { return nil }
             self = .files(files)
-        case (.film, .film(let request)):
-            guard let film = Self.film(&reader, archive: request.length) else { return nil }
+        case (.film, .film(_, _, let length, _)):
+            guard let film = Self.film(&reader, archive: length) else { return nil }
             self = .film(film)
-        case (.needs, .film(let request)):
+        case (.needs, .film(_, _, let length, _)):
             guard let ranges = reader.list({ $0.range() }), (1...Self.mostNeeds).contains(ranges.count),
-                ranges.allSatisfy({ !$0.isEmpty && $0.upperBound <= request.length })
+                ranges.allSatisfy({ !$0.isEmpty && $0.upperBound <= length })
             else { return nil }
             self = .needs(ranges)
         case (.refused, _):

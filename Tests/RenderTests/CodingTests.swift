@@ -4,15 +4,12 @@ import Testing
 
 /// Jobs and answers as messages, which the other side may have made up.
 @Suite struct CodingTests {
-    private static let film: RenderJob = {
-        var request = RenderJob.FilmRequest(
-            frames: [.init(file: "000000.jpg", delay: 40), .init(file: "猫.jpg", delay: -1)], title: "あ", length: 1000)
-        request.stretches = [.init(offset: 900, bytes: [1, 2, 3]), .init(offset: 0, bytes: [])]
-        return .film(request)
-    }()
+    private static let film = RenderJob.film(
+        frames: [.init(file: "000000.jpg", delay: 40), .init(file: "猫.jpg", delay: -1)], title: "あ", length: 1000,
+        stretches: [900: [1, 2, 3], 0: []])
     static let jobs: [RenderJob] = [
         .thumbnails(preview: [0xff, 0xd8, 1], edges: [256, 128]), .thumbnails(preview: [], edges: []), film,
-        .animation(.init(.gif, frames: [.init(file: "a", delay: 5)], place: 7..<900, bound: 64 << 20)),
+        .animation(.gif, frames: [.init(file: "a", delay: 5)], place: 7..<900, bound: 64 << 20),
     ]
 
     @Test(arguments: jobs) func jobsComeBack(job: RenderJob) {

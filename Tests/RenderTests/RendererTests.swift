@@ -26,9 +26,9 @@ import Testing
         let path = FileManager.default.temporaryDirectory.appending(path: "rankfs-\(UUID().uuidString).zip")
         try Data(archive).write(to: path)
         defer { try? FileManager.default.removeItem(at: path) }
-        let request = RenderJob.AnimationRequest(
+        let job = RenderJob.animation(
             .webP, frames: names.map { .init(file: $0, delay: 40) }, place: 0..<Int64(archive.count), bound: 64 << 20)
-        return (.animation(request), try FileHandle(forReadingFrom: path))
+        return (job, try FileHandle(forReadingFrom: path))
     }
 
     private func error(_ renderer: Renderer, _ job: RenderJob, _ descriptor: Int32? = nil) async -> MediaError? {

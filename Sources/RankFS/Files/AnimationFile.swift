@@ -31,9 +31,7 @@ final class AnimationFile: Sendable {
         self.archive = archive
         self.length = length
         do throws(Failure) {
-            let film = try await Self.film(
-                RenderJob.FilmRequest(frames: record.renderFrames, title: title, length: length),
-                archive, renderer)
+            let film = try await Self.film(record.renderFrames, title, archive, length, renderer)
             layout = film.layout
             frames = film.frames
             version = PictureVersion(of: [AnyHashable(film.layout), AnyHashable(archive.picture)])
@@ -84,12 +82,14 @@ final class AnimationFile: Sendable {
 
     /// Lays out the film, and reads the parts of the archive that the renderer requests until that is done.
     private static func film(
-        _ request: RenderJob.FilmRequest, _ archive: OpenPicture, _ renderer: any Rendering
+        _ frames: [RenderJob.Frame], _ title: String, _ archive: OpenPicture, _ length: Int64,
+        _ renderer: any Rendering
     ) async throws(Failure) -> Film {
-        var request = request
+        var stretches: [Int64: [UInt8]] = [:]
         for _ in 0..<mostRounds {
+            let job = RenderJob.film(frames: frames, title: title, length: length, stretches: stretches)
             let answer: RenderAnswer
-            do throws(MediaError) { answer = try await renderer.perform(.film(request), with: nil) } catch {
+            do throws(MediaError) { answer = try await renderer.perform(job, with: nil) } catch {
                 throw .unusable(error.text)
             }
             switch answer {
@@ -97,8 +97,7 @@ final class AnimationFile: Sendable {
             case .needs(let ranges):
                 guard ranges.reduce(0, { $0 + $1.count }) <= RenderJob.longest / 2 else { throw tooMuch }
                 for range in ranges {
-                    let bytes = try await read(archive, range.lowerBound, count: range.count)
-                    request.stretches.append(RenderJob.Stretch(offset: range.lowerBound, bytes: bytes))
+                    stretches[range.lowerBound] = try await read(archive, range.lowerBound, count: range.count)
                 }
             case .files, .refused: throw tooMuch
             }

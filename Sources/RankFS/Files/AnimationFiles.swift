@@ -120,10 +120,10 @@ struct AnimationFiles: Sendable {
     ) async throws(Failure) -> [UInt8] {
         let (archive, place) = try await file.wholeArchive()
         defer { withExtendedLifetime(archive) {} }
-        let request = RenderJob.AnimationRequest(
+        let job = RenderJob.animation(
             rendition == .gif ? .gif : .webP, frames: record.renderFrames, place: place, bound: Self.bound)
         do throws(MediaError) {
-            return try await tree.renderer.files(.animation(request), with: archive.descriptor).first ?? []
+            return try await tree.renderer.files(job, with: archive.descriptor).first ?? []
         } catch { throw .unusable(error.text) }
     }
 }

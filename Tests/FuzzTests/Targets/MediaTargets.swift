@@ -67,8 +67,9 @@ extension FuzzTarget {
             try hold(file.count <= bytes.count + 512, "texts of nobody")
         },
         FuzzTarget(name: "answer", longest: 4096, seeds: []) { bytes in
-            let film = RenderJob.FilmRequest(frames: [.init(file: "0.jpg", delay: 40)], title: "", length: 1000)
-            for job in [RenderJob.film(film), .thumbnails(preview: [], edges: [256, 128])] {
+            let film = RenderJob.film(
+                frames: [.init(file: "0.jpg", delay: 40)], title: "", length: 1000, stretches: [:])
+            for job in [film, .thumbnails(preview: [], edges: [256, 128])] {
                 switch RenderAnswer(message: bytes, to: job) {
                 case .film(let film):
                     try hold(film.frames.allSatisfy { $0.upperBound <= 1000 }, "a frame outside of the archive")
