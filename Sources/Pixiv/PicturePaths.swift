@@ -105,7 +105,7 @@ package struct PicturePath: Hashable, Sendable {
         guard let stem = parts.popFirst(), let work = PathParts.work(ofStem: stem) else { return nil }
         var page: Int?
         if let text = parts.first, text.first == "p" {
-            guard let number = PathParts.decimal(text.dropFirst()), number <= PixivLimits.pages else { return nil }
+            guard let number = Digits.number(text.dropFirst().utf8), number <= PixivLimits.pages else { return nil }
             page = number
             parts.removeFirst()
         }
@@ -127,7 +127,7 @@ package struct PicturePath: Hashable, Sendable {
         case .master: ending == "master1200" || ending == "square1200"
         case .custom: ending == "custom1200"
         // The first frame of an animation in full size.
-        case .original: page == nil && ending.hasPrefix("ugoira") && PathParts.decimal(ending.dropFirst(6)) != nil
+        case .original: page == nil && ending.hasPrefix("ugoira") && Digits.number(ending.dropFirst(6).utf8) != nil
         }
     }
 }
@@ -162,7 +162,7 @@ struct ArchivePath: Hashable, Sendable {
             return nil
         }
         let size = PathParts.split(parts[1].dropFirst(Self.kind.utf8.count), at: "x")
-        guard size.count == 2, size.allSatisfy({ $0.utf8.count <= 4 && PathParts.decimal($0) != nil }) else {
+        guard size.count == 2, size.allSatisfy({ $0.utf8.count <= 4 && Digits.number($0.utf8) != nil }) else {
             return nil
         }
         self.work = work
@@ -202,8 +202,8 @@ struct AvatarPath: Hashable, Sendable {
         let halves = PathParts.split(name, at: ".")
         guard halves.count == 2, ["jpg", "png", "gif"].contains(halves[1]) else { return nil }
         let parts = PathParts.split(halves[0], at: "_")
-        guard parts.count == 2 || parts.count == 3 && PathParts.decimal(parts[2]) != nil,
-            PathParts.decimal(parts[0]) != nil, parts[1].isMD5
+        guard parts.count == 2 || parts.count == 3 && Digits.number(parts[2].utf8) != nil,
+            Digits.number(parts[0].utf8) != nil, parts[1].isMD5
         else { return nil }
         self.uploaded = uploaded
         self.fileExtension = String(halves[1])
@@ -248,7 +248,7 @@ enum PathParts {
     /// Unix seconds of the time in folders such as `2022/04/30/00/00/15`, which is Japan Standard Time.
     static func uploaded(_ folders: [Substring]) -> Int64? {
         let widths = [4, 2, 2, 2, 2, 2]
-        let time = folders.compactMap { decimal($0) }
+        let time = folders.compactMap { Digits.number($0.utf8) }
         guard time.count == widths.count, zip(folders, widths).allSatisfy({ $0.utf8.count == $1 }),
             let day = Day(year: time[0], month: time[1], day: time[2]), time[3] < 24, time[4] < 60, time[5] < 60
         else { return nil }
@@ -258,16 +258,10 @@ enum PathParts {
     /// The work of a stem: a number, in newer works followed by a dash and a hash.
     static func work(ofStem stem: Substring) -> WorkID? {
         let parts = split(stem, at: "-")
-        guard let id = decimal(parts[0]), id > 0, parts[0].first != "0" else { return nil }
+        guard let id = Digits.number(parts[0].utf8), id > 0, parts[0].first != "0" else { return nil }
         if parts.count > 1 {
             guard parts.count == 2, parts[1].isMD5 else { return nil }
         }
         return WorkID(rawValue: Int64(id))
-    }
-
-    /// A number of 1 to 15 decimal digits and nothing else.
-    static func decimal(_ text: Substring) -> Int? {
-        guard (1...15).contains(text.utf8.count), text.utf8.allSatisfy(\.isDigit) else { return nil }
-        return Int(text)
     }
 }

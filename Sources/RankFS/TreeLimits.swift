@@ -18,9 +18,6 @@ enum TreeLimits {
     /// The minimum number of digits of a rank in a file name: three, so that every sort order is rank order.
     static let rankDigits = 3
 
-    /// The maximum number of digits of an author's or a work's number, which fits 64 bits with room to spare.
-    static let idDigits = 18
-
     /// The maximum size of an attribute's value in Linux, in bytes (XATTR_SIZE_MAX in xattr(7)); longer titles are cut.
     static let longestAttribute = 65_536
 

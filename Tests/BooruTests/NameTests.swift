@@ -1,5 +1,6 @@
 import Boards
 import Rankings
+import TestSupport
 import Testing
 
 /// Names of posts, which have no titles.

@@ -1,4 +1,5 @@
 import Rankings
+import TestSupport
 import Testing
 
 /// The options in the name of a search: which tail is one, and its one key.

@@ -16,12 +16,12 @@ enum EntryName {
             extensions.contains(String(decoding: name[(dot + 1)...], as: UTF8.self))
         else { return nil }
         guard let dash = name.firstIndex(of: UInt8(ascii: "-")), dash >= leastDigits else { return nil }
-        return number(name[..<dash])
+        return Digits.number(name[..<dash]).map(Int64.init)
     }
 
     /// The author or work of a directory name: decimal digits without leading zeros.
     static func number(_ name: [UInt8]) -> Int64? {
-        name.first == UInt8(ascii: "0") ? nil : number(name[...])
+        name.first == UInt8(ascii: "0") ? nil : Digits.number(name).map(Int64.init)
     }
 
     /// The words of a directory name in `search` and other folders of texts; nil for names that programs probe and for names that are no text.
@@ -47,7 +47,7 @@ enum EntryName {
         guard let dot = name.firstIndex(of: UInt8(ascii: ".")),
             extensions.contains(String(decoding: name[(dot + 1)...], as: UTF8.self))
         else { return false }
-        if name.first == UInt8(ascii: "p"), number(name[1..<dot]) != nil { return true }
+        if name.first == UInt8(ascii: "p"), Digits.number(name[1..<dot]) != nil { return true }
         return WorkPicture.stems.contains(String(decoding: name[..<dot], as: UTF8.self))
     }
 
@@ -55,10 +55,6 @@ enum EntryName {
     static func ascii(_ name: [UInt8]) -> String? {
         guard name.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { return nil }
         return String(decoding: name, as: UTF8.self)
-    }
-
-    private static func number(_ digits: ArraySlice<UInt8>) -> Int64? {
-        digits.count <= TreeLimits.idDigits ? Digits.number(digits).map(Int64.init) : nil
     }
 
     // MARK: - Names that desktops, file servers and players look up in every directory, whatever its contents

@@ -113,7 +113,7 @@ package struct Day: Hashable, Comparable, Sendable, CustomStringConvertible {
 /// Numbers in decimal, with leading zeros.
 package enum Digits {
     /// The number that some digits of ASCII spell, at most 18 of them; nil for anything else.
-    package static func number(_ digits: ArraySlice<UInt8>) -> Int? {
+    package static func number(_ digits: some Collection<UInt8>) -> Int? {
         guard (1...18).contains(digits.count), digits.allSatisfy(\.isDigit) else { return nil }
         return digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
     }
@@ -193,6 +193,6 @@ package enum Timestamp {
     }
 
     private static func twoDigits(_ text: some StringProtocol) -> Int? {
-        text.utf8.count == 2 ? Digits.number(Array(text.utf8)[...]) : nil
+        text.utf8.count == 2 ? Digits.number(text.utf8) : nil
     }
 }

@@ -188,20 +188,10 @@ extension TreePath {
 
 extension TreePath {
     package static let users = TreePath.folder(.author)
-    package static let artists = TreePath.folder(.artist)
-    package static let works = TreePath.folder(.work)
-    package static let searches = TreePath.folder(.search)
-    /// The signed-in user's own bookmarks.
-    package static let ownBookmarks = TreePath.own(.bookmarks)
     package static let following = TreePath.own(.following)
 
     package static func author(_ author: UserID) -> TreePath { ListingKey.author(author).path }
-    package static func bookmarks(_ user: UserID) -> TreePath { ListingKey.bookmarks(user).path }
     package static func work(_ work: WorkID) -> TreePath { ListingKey.work(work).path }
-    /// The works of an artist; each spelling of the name is a path of its own.
-    package static func artist(_ name: String) -> TreePath { .listing(.artist, name) }
-    /// The results of a search; each spelling of the words is a path of its own.
-    package static func search(_ words: String) -> TreePath { .listing(.search, words) }
 }
 
 // MARK: - Listing key
@@ -241,11 +231,7 @@ package struct ListingKey: Hashable, Sendable {
     /// A day of a ranking; nil for the newest published one.
     package static func ranking(_ mode: RankingMode, _ day: Day?) -> Self { Self(.ranking, .day(mode, day)) }
     package static func author(_ author: UserID) -> Self { Self(.author, author.rawValue) }
-    package static func artist(_ name: String) -> Self { Self(.artist, .name(NormalizedName(name))) }
     package static func work(_ work: WorkID) -> Self { Self(.work, work.rawValue) }
-    package static func search(_ words: String) -> Self { Self(.search, .name(name(words, of: .search))) }
-    package static func bookmarks(_ user: UserID) -> Self { Self(.bookmarks, user.rawValue) }
-    package static func following(_ user: UserID) -> Self { Self(.following, user.rawValue) }
 
     /// The only listing of a kind, number 1; nil for a kind that has many.
     package static func only(_ kind: ListingKind) -> Self? {
@@ -441,6 +427,6 @@ package enum DateFolder: Hashable, Sendable {
     }
 
     private static func number(_ name: String, digits: Int) -> Int? {
-        name.utf8.count == digits ? Digits.number(Array(name.utf8)[...]) : nil
+        name.utf8.count == digits ? Digits.number(name.utf8) : nil
     }
 }

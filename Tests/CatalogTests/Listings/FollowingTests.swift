@@ -1,5 +1,6 @@
 import Catalog
 import Rankings
+import TestSupport
 import Testing
 
 /// Semantics: "Authors, searches and what was seen".

@@ -1,5 +1,6 @@
 import Rankings
 import System
+import TestSupport
 import Testing
 
 @testable import Catalog

@@ -2,6 +2,7 @@ import Catalog
 import Foundation
 import Rankings
 import System
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct RestartTests {

@@ -1,5 +1,6 @@
 @testable import Fuse
 import Rankings
+import TestSupport
 import Testing
 
 @testable import RankFS
@@ -75,7 +76,7 @@ import Testing
         #expect(month.permissions == 0o700)
         let link = try await bench.stat("\(path)/2024-05-01").inode
         #expect(await bench.readLink(link) == .link("../../../../ranking/daily_r18/2024-05-01"))
-        try await Workbench.$caller.withValue(Caller(user: 1001, group: 1000, process: 1)) { () async throws in
+        try await Workbench.$caller.withValue(Caller(user: 1001, process: 1)) { () async throws in
             #expect(try await !bench.names("by-date").contains("daily_r18"))
             #expect(await bench.openDirectory(month.inode) == .failure(.EACCES))
             #expect(await bench.readLink(link) == .failure(.EACCES))

@@ -1,4 +1,5 @@
 import Rankings
+import TestSupport
 import Testing
 
 @testable import ImageCache

@@ -1,4 +1,5 @@
 import Catalog
+import TestSupport
 @testable import Fuse
 import Rankings
 import Testing
@@ -98,7 +99,7 @@ import Testing
         #expect(downloads() == before + 2, "nothing is downloaded ahead")
         // It is read where it is, by the same program or another one.
         for program in [1, 9_000_001] as [Int32] {
-            try await Workbench.$caller.withValue(Caller(user: 1000, group: 1000, process: program)) {
+            try await Workbench.$caller.withValue(Caller(user: 1000, process: program)) {
                 _ = try await bench.contents(try await bench.stat(path(program == 1 ? 4 : 1)).inode)
             }
         }
@@ -109,7 +110,7 @@ import Testing
 
     /// What it is for a program, of which each number is one.
     private func random(_ bench: Workbench, for program: Int32) async throws -> UInt64 {
-        try await Workbench.$caller.withValue(Caller(user: 1000, group: 1000, process: 9_000_000 + program)) {
+        try await Workbench.$caller.withValue(Caller(user: 1000, process: 9_000_000 + program)) {
             try await bench.stat("random.jpg").inode
         }
     }
