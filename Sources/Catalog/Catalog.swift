@@ -36,20 +36,16 @@ package final class Catalog: Sendable {
     ) throws(Failure) {
         var configuration = configuration
         configuration.view.learn(source.description)
-        let (context, overview) = try Self.open(configuration, source, report)
+        let overview: StoredOverview
+        (context, overview) = try Self.open(configuration, source, report)
         let memory = LoadedListings()
         let told = ToldDays(overview.newest, context)
-        let sizes = Sizes(context, host: host, shared: sharedSizes, memory: memory)
-        let records = Records(context)
-        let originals = Originals(context, host: host)
+        sizes = Sizes(context, host: host, shared: sharedSizes, memory: memory)
+        records = Records(context)
+        originals = Originals(context, host: host)
         let pages = PageFactory(context: context, originals: originals, records: records)
         connections = source.imageHost.map { host.connections(to: $0) }
-        let listings = Listings(context, memory: memory, told: told, sizes: sizes, pages: pages)
-        self.context = context
-        self.originals = originals
-        self.sizes = sizes
-        self.records = records
-        self.listings = listings
+        listings = Listings(context, memory: memory, told: told, sizes: sizes, pages: pages)
         days = Days(context, told: told, listings: listings)
         recents = Recents(context, overview.recent, listings: listings, records: records)
     }

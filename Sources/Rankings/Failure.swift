@@ -89,6 +89,13 @@ package enum Failure: Error, Hashable, Sendable {
     case unusable(String)
 }
 
+extension Result {
+    /// The result of work in a closure that passes no typed errors through.
+    package init(_ work: () async throws(Failure) -> Success) async {
+        do throws(Failure) { self = .success(try await work()) } catch { self = .failure(error) }
+    }
+}
+
 extension Failure {
     /// The cause as a clause about the host, which is `it`; the text, where the reason has one.
     package var cause: String {

@@ -12,9 +12,7 @@ extension Listings: ListingOwner {
         let isAsked = context.background.run { [self] in
             let outcome = await Urgency.$current.withValue(urgency) {
                 // Typed errors do not pass through.
-                do throws(Failure) {
-                    return Result<PageContent, Failure>.success(try await listing.pages.page(page))
-                } catch { return .failure(error) }
+                await Result { () async throws(Failure) in try await listing.pages.page(page) }
             }
             if case .success(let content) = outcome { reportUnreadable(content.unreadable, listing.key, page: page) }
             listing.arrived(page, outcome)

@@ -387,10 +387,9 @@ extension Listings {
     package func refresh(_ key: ListingKey) async throws(Failure) {
         endPauses(of: current(key))
         let began = context.configuration.time.now()
-        let answer: Result<Void, Failure> = await RequestUrgency.$renewal.withValue(began) {
-            do throws(Failure) { return .success(try await askAnew(key)) } catch { return .failure(error) }
-        }
-        try answer.get()
+        try await RequestUrgency.$renewal.withValue(began) {
+            await Result { () async throws(Failure) in try await askAnew(key) }
+        }.get()
     }
 
     private func askAnew(_ key: ListingKey) async throws(Failure) {

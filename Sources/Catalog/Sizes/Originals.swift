@@ -34,7 +34,7 @@ final class Originals: Sendable {
     /// The first page of each work, in the same order.
     func originals(of works: [ListedWork]) async throws(Failure) -> [ListedPicture] {
         try await all(works.count, standIn: { [self] in standIn(works[$0], page: 0) }) { [self] place in
-            await outcome(of: works[place])
+            await Result { () async throws(Failure) in try await find(works[place]) }
         }
     }
 
@@ -71,31 +71,21 @@ final class Originals: Sendable {
     func pages(_ references: [String], of listed: ListedWork) async throws(Failure) -> [ListedPicture] {
         if references.contains("") { noteMissing(listed.work.id) }
         return try await all(references.count, standIn: { [self] in standIn(listed, page: $0) }) { [self] page in
-            await outcome(of: references[page], page: page, listed)
+            await Result { () async throws(Failure) in try await find(references[page], page: page, listed) }
         }
     }
 
     // MARK: -
 
-    // Results in place of typed errors: as a generic closure's they came out garbled from optimised builds of Swift 6.3.
-
-    private func outcome(of listed: ListedWork) async -> Result<ListedPicture, Failure> {
-        do throws(Failure) { return .success(try await find(listed)) } catch { return .failure(error) }
-    }
-
-    private func outcome(
-        of reference: String, page: Int, _ listed: ListedWork
-    ) async -> Result<ListedPicture, Failure> {
-        do throws(Failure) {
-            if var known = picture(reference, page: page, listed), let size = await context.storedSize(of: known.id) {
-                known.size = size
-                return .success(known)
-            }
-            if let found = try await look(reference, page: page, listed) { return .success(found) }
-        } catch { return .failure(error) }
-        // The service named the page, but its image host does not have it: the page is shown, so that the next reader repeats
-        // the request.
-        return .success(picture(reference, page: page, listed) ?? standIn(listed, page: page))
+    private func find(_ reference: String, page: Int, _ listed: ListedWork) async throws(Failure) -> ListedPicture {
+        if var known = picture(reference, page: page, listed), let size = await context.storedSize(of: known.id) {
+            known.size = size
+            return known
+        }
+        // If the service named the page, but its image host does not have it, it is shown, so that the next reader repeats the
+        // request.
+        return try await look(reference, page: page, listed) ?? picture(reference, page: page, listed)
+            ?? standIn(listed, page: page)
     }
 
     /// The original under a reference with its size; nil if the host does not have it under that name.

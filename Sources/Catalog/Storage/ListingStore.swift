@@ -36,7 +36,7 @@ actor ListingStore {
         // Reads continue in a file that was removed from its directory; changes written there would be lost to the next mount.
         if connection.isAstray { connection = try connection.restored() }
         let variant = StoredVariant(view)
-        return try guarded { connection throws(DatabaseError) in
+        return try read { connection throws(DatabaseError) in
             try connection.transaction { () throws(DatabaseError) in
                 var newSizes = 0
                 for write in writes {
@@ -60,24 +60,14 @@ actor ListingStore {
 
     /// The sizes of pictures in bytes, 0 for unknown ones.
     func sizes(of pictures: [PictureID]) throws(DatabaseError) -> [Int64] {
-        try guarded { connection throws(DatabaseError) in
-            var sizes: [Int64] = []
-            sizes.reserveCapacity(pictures.count)
-            for picture in pictures { sizes.append(try Rows.size(of: picture, in: connection) ?? 0) }
-            return sizes
+        try read { connection throws(DatabaseError) in
+            try pictures.map { picture throws(DatabaseError) in try Rows.size(of: picture, in: connection) ?? 0 }
         }
     }
 
-    /// Runs any other query.
+    /// Runs `body`; a damaged file is set aside, so that the next call works on a new one.
     func read<Value: Sendable>(
         _ body: @Sendable (Connection) throws(DatabaseError) -> Value
-    ) throws(DatabaseError) -> Value {
-        try guarded(body)
-    }
-
-    /// Runs `body`; a damaged file is set aside, so that the next call works on a new one.
-    private func guarded<Value>(
-        _ body: (Connection) throws(DatabaseError) -> Value
     ) throws(DatabaseError) -> Value {
         do throws(DatabaseError) {
             return try body(connection)
