@@ -41,33 +41,48 @@ package struct BooruPost: Hashable, Sendable {
             withheld: isHidden ? withheld ?? Withholding.restricted : nil, isAI: isAI, origin: origin)
     }
 
-    /// The entry of the post, with the files of its record.
+    /// The entry of a record: what all boards tell in the same way, and what `read` and `files` add.
     ///
     /// - Parameters:
-    ///   - address: The address of the original; nil for a withheld post.
-    ///   - size: The bytes of the original; nil if unknown.
+    ///   - record: The record.
+    ///   - scale: The ratings of the board.
     ///   - hosts: The hosts from which pictures are accepted.
-    ///   - withheld: The reason why there is no address.
-    ///   - files: Returns all files of the post, for its original; nil if they cannot be verified.
+    ///   - withheld: The reason why there is no address of the original.
+    ///   - read: Reads the rest of the post.
+    ///   - files: Adds the renditions to an original with a size and a digest.
     /// - Returns: `.unreadable` for an original of an unknown format.
-    package func entry(
-        original address: String?, size: Int64?, hosts: PictureHosts, withheld: @autoclosure () -> String,
-        files: (PostFile) -> PostFiles?
+    package static func entry(
+        _ record: JSON, scale: RatingScale, hosts: PictureHosts, withheld: (JSON) -> String,
+        read: (inout BooruPost) -> Void, files: (inout PostFiles) -> Void
     ) -> PostEntry {
-        var post = self
+        guard let id = record["id"].number, id > 0 else { return .unreadable }
+        let address = record["file_url"].words
+        let told = record["file_ext"].text.flatMap { PostFormat.plain($0) }
+        // Older sites lack the field.
+        let fileExtension = told ?? address.flatMap { PostFormat.ofAddress($0) }
+        if fileExtension == PostFormat.flash { return .unplayable }
+        var post = BooruPost(id: WorkID(rawValue: id))
+        post.rating = scale.place(ofLetter: record["rating"].text)
+        post.fileExtension = fileExtension
+        post.score = record["score"].number
+        post.source = record["source"].text ?? ""
+        read(&post)
         guard let address else {
-            post.withheld = withheld()
+            post.withheld = withheld(record)
             return .post(post)
         }
-        guard let fileExtension = post.fileExtension, PostFormat.all.contains(fileExtension) else {
-            return .unreadable
-        }
+        guard let fileExtension, PostFormat.all.contains(fileExtension) else { return .unreadable }
         guard let place = hosts.place(address) else {
             post.withheld = Withholding.elsewhere
             return .post(post)
         }
-        post.files = files(PostFile(place: place, fileExtension: fileExtension, size: size))
-        if post.files == nil { post.withheld = Withholding.unproven }
+        let original = PostFile(place: place, fileExtension: fileExtension, size: record["file_size"].number)
+        guard var found = PostFiles(original: original, md5: record["md5"].text) else {
+            post.withheld = Withholding.unproven
+            return .post(post)
+        }
+        files(&found)
+        post.files = found
         return .post(post)
     }
 

@@ -62,15 +62,10 @@ package struct PostFiles: Hashable, Sendable {
     package var small: PostFile?
 
     /// The files of a post; nil without the original's size or a valid digest.
-    package init?(
-        original: PostFile, md5: String?, sample: PostFile? = nil, still: PostFile? = nil, small: PostFile? = nil
-    ) {
+    package init?(original: PostFile, md5: String?) {
         guard original.size != nil, let md5 = md5?.lowercased(), md5.isMD5 else { return nil }
         self.original = original
         self.md5 = md5
-        self.sample = sample
-        self.still = still
-        self.small = small
     }
 
     /// The screen-sized picture: the sample, the original of a small picture, or the still of an animation.

@@ -22,19 +22,22 @@ import Testing
         let md5 = Self.md5
         let stem = "files.yande.re/image/\(md5)/yande.re%201%20a%20b"
         let sample = file("files.yande.re/sample/\(md5)/yande.re%201%20sample%20a%20b.jpg", size: 7)
-        let cases = [
-            PostFiles(original: file("files.yande.re/a.png", "png", size: 5), md5: md5),
-            PostFiles(original: file(stem + ".png", "png", size: 5), md5: md5, sample: sample),
-            PostFiles(
-                original: file(stem + ".zip", "zip", size: 5), md5: md5, sample: nil,
-                still: file("yande.re/720/\(md5).webp", "webp"), small: file("assets.yande.re/p/\(md5)\(md5).jpg")),
+        let cases: [(PostFile, PostFile?, PostFile?, PostFile?)] = [
+            (file("files.yande.re/a.png", "png", size: 5), nil, nil, nil),
+            (file(stem + ".png", "png", size: 5), sample, nil, nil),
+            (
+                file(stem + ".zip", "zip", size: 5), nil, file("yande.re/720/\(md5).webp", "webp"),
+                file("assets.yande.re/p/\(md5)\(md5).jpg")
+            ),
             // Nothing in common, the same, one inside the other, an odd suffix, colons.
-            PostFiles(
-                original: file("files.yande.re/x", size: 5), md5: md5, sample: file("files.yande.re/x"),
-                still: file("files.yande.re/xx"), small: file("yande.re/a:b.c:d/e.f.jp:g")),
+            (
+                file("files.yande.re/x", size: 5), file("files.yande.re/x"), file("files.yande.re/xx"),
+                file("yande.re/a:b.c:d/e.f.jp:g")
+            ),
         ]
-        for files in cases {
-            let files = try #require(files)
+        for (original, sample, still, small) in cases {
+            var files = try #require(PostFiles(original: original, md5: md5))
+            (files.sample, files.still, files.small) = (sample, still, small)
             let text = PostReference.text(of: files)
             #expect(PostReference.files(text, hosts: places) == files, "\(text)")
         }

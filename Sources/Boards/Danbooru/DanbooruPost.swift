@@ -5,30 +5,19 @@ package import Sourcing
 extension DanbooruEngine {
     /// Decodes a post of `/posts.json` or `/posts/<id>.json`, also from the years in which it had fewer fields.
     package static func entry(_ record: JSON, hosts: PictureHosts) -> PostEntry {
-        guard let id = record["id"].number, id > 0 else { return .unreadable }
-        let address = record["file_url"].words
-        let told = record["file_ext"].text.flatMap { PostFormat.plain($0) }
-        let fileExtension = told ?? address.flatMap { PostFormat.ofAddress($0) }
-        if fileExtension == PostFormat.flash { return .unplayable }
-        var post = BooruPost(id: WorkID(rawValue: id))
-        let asset = record["media_asset"]
-        post.rating = scale.place(ofLetter: record["rating"].text)
-        post.tags = tags(of: record)
-        post.width = record["image_width"].pixels
-        post.height = record["image_height"].pixels
-        post.fileExtension = fileExtension
-        post.created = record["created_at"].moment
-        post.uploaded = asset["created_at"].moment ?? post.created ?? 0
-        post.score = record["score"].number
-        post.favourites = record["fav_count"].count
-        post.source = record["source"].text ?? ""
-        post.pixivWork = record["pixiv_id"].number
-        // The service's rules require the tag on posts made with AI.
-        post.isAI = post.tags.contains("ai-generated")
-        return post.entry(
-            original: address, size: record["file_size"].number, hosts: hosts,
-            withheld: withholding(of: record)
-        ) { files(of: record, original: $0, hosts: hosts) }
+        BooruPost.entry(record, scale: scale, hosts: hosts, withheld: withholding) { post in
+            post.tags = tags(of: record)
+            post.width = record["image_width"].pixels
+            post.height = record["image_height"].pixels
+            post.created = record["created_at"].moment
+            post.uploaded = record["media_asset"]["created_at"].moment ?? post.created ?? 0
+            post.favourites = record["fav_count"].count
+            post.pixivWork = record["pixiv_id"].number
+            // The service's rules require the tag on posts made with AI.
+            post.isAI = post.tags.contains("ai-generated")
+        } files: {
+            add(to: &$0, from: record, hosts: hosts)
+        }
     }
 
     /// The reason why there are no addresses, as far as the flags state it.
@@ -53,8 +42,8 @@ extension DanbooruEngine {
     }
 
     /// The renditions: of each existing variant, and without variants (before 2023) of the two old addresses.
-    private static func files(of record: JSON, original: PostFile, hosts: PictureHosts) -> PostFiles? {
-        guard var files = PostFiles(original: original, md5: record["md5"].text) else { return nil }
+    private static func add(to files: inout PostFiles, from record: JSON, hosts: PictureHosts) {
+        let original = files.original
         func file(_ address: JSON, _ fileExtension: String?) -> PostFile? {
             hosts.picture(address, fileExtension).flatMap { $0.place == original.place ? nil : $0 }
         }
@@ -72,7 +61,6 @@ extension DanbooruEngine {
             files.small = file(record["preview_file_url"], nil)
         }
         if files.small?.fileExtension != "jpg" { files.small = nil }
-        return files
     }
 }
 

@@ -9,31 +9,17 @@ package struct MoebooruPost {
     package let hosts: PictureHosts
 
     package func entry(_ record: JSON) -> PostEntry {
-        guard let id = record["id"].number, id > 0 else { return .unreadable }
-        let address = record["file_url"].words
-        let told = record["file_ext"].text.flatMap { PostFormat.plain($0) }
-        // Older sites lack the field.
-        let fileExtension = told ?? address.flatMap { PostFormat.ofAddress($0) }
-        if fileExtension == PostFormat.flash { return .unplayable }
-        var post = BooruPost(id: WorkID(rawValue: id))
-        post.rating = MoebooruSite.scale.place(ofLetter: record["rating"].text)
-        post.tags.add(record["tags"].text ?? "") { tagKinds[$0] ?? .general }
-        post.width = record["width"].pixels
-        post.height = record["height"].pixels
-        post.fileExtension = fileExtension
-        // Unix seconds, which engines related to this one wrap in an object.
-        let created = record["created_at"]
-        post.created = created.number(in: AnswerBounds.times) ?? created["s"].number(in: AnswerBounds.times)
-        post.uploaded = post.created ?? 0
-        post.score = record["score"].number
-        post.source = record["source"].text ?? ""
-        return post.entry(
-            original: address, size: record["file_size"].number, hosts: hosts, withheld: withholding(of: record)
-        ) { original in
-            guard var files = PostFiles(original: original, md5: record["md5"].text) else { return nil }
-            files.sample = sample(of: record, original: original)
+        BooruPost.entry(record, scale: MoebooruSite.scale, hosts: hosts, withheld: withholding) { post in
+            post.tags.add(record["tags"].text ?? "") { tagKinds[$0] ?? .general }
+            post.width = record["width"].pixels
+            post.height = record["height"].pixels
+            // Unix seconds, which engines related to this one wrap in an object.
+            let created = record["created_at"]
+            post.created = created.number(in: AnswerBounds.times) ?? created["s"].number(in: AnswerBounds.times)
+            post.uploaded = post.created ?? 0
+        } files: { files in
+            files.sample = sample(of: record, original: files.original)
             files.small = hosts.picture(record["preview_url"]).flatMap { $0.fileExtension == "jpg" ? $0 : nil }
-            return files
         }
     }
 

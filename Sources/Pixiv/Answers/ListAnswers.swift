@@ -57,9 +57,7 @@ package enum ListAnswers {
     /// - Returns: The page; unreadable works are left out and counted.
     /// - Throws: `.pastTheEnd` after the last page.
     package static func works(_ body: JSON, page: Int, hasGaps: Bool = true) throws(Failure) -> ListingPage {
-        guard body["works"].isArray else {
-            throw .unreadable("pixiv's list of a user has no works; pixiv may have changed it.")
-        }
+        _ = try elements(of: body["works"], else: "list of a user has no works; pixiv may have changed it")
         var list = try readable(ListingPage(list: body))
         let size = PixivLimits.worksPerBookmarksPage
         list.total = plausible(list.total, page: page, of: size, shown: list.entries.count)
@@ -76,13 +74,11 @@ package enum ListAnswers {
     ///
     /// - Throws: `.pastTheEnd` after the last page; `.withheld` if the service shows no work of the series to this reader.
     package static func series(_ body: JSON, page: Int) throws(Failure) -> ListingPage {
-        let places = body["page"]["series"]
-        guard places.isArray else {
-            throw .unreadable("pixiv's series has no list of works; pixiv may have changed it.")
-        }
-        let list = try records(of: places.elements, in: body)
+        let places = try elements(
+            of: body["page"]["series"], else: "series has no list of works; pixiv may have changed it")
+        let list = try records(of: places, in: body)
         let works = Dictionary(list.works.map { ($0.id, $0) }) { first, _ in first }
-        let named = places.elements.compactMap { place -> (place: Int64, work: WorkID)? in
+        let named = places.compactMap { place -> (place: Int64, work: WorkID)? in
             guard let work = place["workId"].number, work > 0,
                 let number = place["order"].number(in: PixivLimits.ranks)
             else { return nil }
@@ -92,16 +88,16 @@ package enum ListAnswers {
             works[work].map { ListedWork(rank: Int(place), previousRank: nil, work: $0) }
         }
         let total = plausible(
-            body["page"]["total"].count, page: page, of: PixivLimits.worksPerSeriesPage, shown: places.elements.count)
-        if named.isEmpty, !places.elements.isEmpty { throw noneUnderstood(places.elements.count, "works") }
-        if page == 1, places.elements.isEmpty, (total ?? 0) > 0 { throw .withheld(Withheld.all) }
+            body["page"]["total"].count, page: page, of: PixivLimits.worksPerSeriesPage, shown: places.count)
+        if named.isEmpty, !places.isEmpty { throw noneUnderstood(places.count, "works") }
+        if page == 1, places.isEmpty, (total ?? 0) > 0 { throw .withheld(Withheld.all) }
         let hasNext = try hasNext(
             page: page, of: PixivLimits.worksPerSeriesPage, total: total, isEmpty: named.isEmpty)
         if page == 1, entries.isEmpty, !hasNext, max(total ?? 0, named.count) > 0 {
             throw .withheld(Withheld.all)
         }
         return ListingPage(
-            entries: entries, total: total, hasNext: hasNext, unreadable: places.elements.count - named.count)
+            entries: entries, total: total, hasNext: hasNext, unreadable: places.count - named.count)
     }
 
     /// Decodes a page of `/ajax/follow_latest/illust`: works in the order of the page's numbers, the newest first.
@@ -111,19 +107,17 @@ package enum ListAnswers {
     ///
     /// - Throws: `.pastTheEnd` for an empty page after the first; `.withheld` if the service shows no work of the only page.
     package static func feed(_ body: JSON, page: Int) throws(Failure) -> ListingPage {
-        let numbers = body["page"]["ids"]
-        guard numbers.isArray else {
-            throw .unreadable("pixiv's new works of followed authors have no order; pixiv may have changed them.")
+        let numbers = try elements(
+            of: body["page"]["ids"], else: "new works of followed authors have no order; pixiv may have changed them")
+        if page > 1, numbers.isEmpty { throw .pastTheEnd }
+        if !numbers.isEmpty, numbers.allSatisfy({ $0.number ?? 0 <= 0 }) {
+            throw noneUnderstood(numbers.count, "works")
         }
-        if page > 1, numbers.elements.isEmpty { throw .pastTheEnd }
-        if !numbers.elements.isEmpty, numbers.elements.allSatisfy({ $0.number ?? 0 <= 0 }) {
-            throw noneUnderstood(numbers.elements.count, "works")
-        }
-        let list = try records(of: numbers.elements, in: body)
+        let list = try records(of: numbers, in: body)
         let known = Dictionary(list.works.map { ($0.id.rawValue, $0) }) { first, _ in first }
-        let works = numbers.elements.compactMap { $0.number.flatMap { known[$0] } }
-        let isLast = numbers.elements.isEmpty || body["page"]["isLastPage"].flag == true
-        if page == 1, isLast, works.isEmpty, !numbers.elements.isEmpty { throw .withheld(Withheld.all) }
+        let works = numbers.compactMap { $0.number.flatMap { known[$0] } }
+        let isLast = numbers.isEmpty || body["page"]["isLastPage"].flag == true
+        if page == 1, isLast, works.isEmpty, !numbers.isEmpty { throw .withheld(Withheld.all) }
         return ListingPage(works: works, hasNext: !isLast, unreadable: list.unreadable)
     }
 
@@ -144,16 +138,14 @@ package enum ListAnswers {
     ///
     /// - Throws: `.withheld` if the service shows no work of the collection to this reader.
     package static func collection(_ body: JSON) throws(Failure) -> ListingPage {
-        let tiles = body["data"]["detail"]["tiles"]
-        guard tiles.isArray else {
-            throw .unreadable("pixiv's collection has no list of works; pixiv may have changed it.")
+        let tiles = try elements(
+            of: body["data"]["detail"]["tiles"], else: "collection has no list of works; pixiv may have changed it")
+        if !tiles.isEmpty, tiles.allSatisfy({ $0["type"].text == nil && $0["workId"].isNull }) {
+            throw noneUnderstood(tiles.count, "places")
         }
-        if !tiles.elements.isEmpty, tiles.elements.allSatisfy({ $0["type"].text == nil && $0["workId"].isNull }) {
-            throw noneUnderstood(tiles.elements.count, "places")
-        }
-        let list = try records(of: tiles.elements, in: body)
+        let list = try records(of: tiles, in: body)
         let works = Dictionary(list.works.map { ($0.id.rawValue, $0) }) { first, _ in first }
-        let places = tiles.elements.filter { $0["type"].text == "Work" || !$0["workId"].isNull }.prefix(
+        let places = tiles.filter { $0["type"].text == "Work" || !$0["workId"].isNull }.prefix(
             PixivLimits.tilesOfCollection)
         let entries = places.enumerated().compactMap { place, tile -> ListedWork? in
             guard tile["workType"].text != "novel", let work = tile["workId"].number.flatMap({ works[$0] }) else {
@@ -179,11 +171,9 @@ package enum ListAnswers {
     package static func names(
         _ list: JSON, _ field: String, _ name: (String) -> String?
     ) throws(Failure) -> ListingPage {
-        guard list.isArray else {
-            throw .unreadable("pixiv's list of names is none; pixiv may have changed it.")
-        }
+        let list = try elements(of: list, else: "list of names is none; pixiv may have changed it")
         // The number of works stands under another name in months.
-        let shown = list.elements.filter { $0["cnt"].count ?? $0["count"].count != 0 }
+        let shown = list.filter { $0["cnt"].count ?? $0["count"].count != 0 }
         let names = shown.prefix(PixivLimits.tagsOfAuthor).compactMap { entry in
             entry[field].text.flatMap { text in name(text).map { (name: $0, text: text) } }
         }.uniqued(by: \.name)
@@ -202,20 +192,16 @@ package enum ListAnswers {
     ///
     /// - Throws: `.pastTheEnd` after the last page.
     package static func following(_ body: JSON, page: Int) throws(Failure) -> ListingPage {
-        let users = body["users"]
-        guard users.isArray else {
-            throw .unreadable("pixiv's list of followed authors has no authors; pixiv may have changed it.")
-        }
-        let known = users.elements.compactMap { AuthorAnswers.author($0) }
+        let users = try elements(
+            of: body["users"], else: "list of followed authors has no authors; pixiv may have changed it")
+        let known = users.compactMap { AuthorAnswers.author($0) }
         let authors = known.uniqued(by: \.id)
-        if authors.isEmpty, !users.elements.isEmpty {
-            throw noneUnderstood(users.elements.count, "followed authors")
-        }
+        if authors.isEmpty, !users.isEmpty { throw noneUnderstood(users.count, "followed authors") }
         let size = PixivLimits.authorsPerPage
         let total = plausible(body["total"].count, page: page, of: size, shown: known.count)
         let hasNext = try hasNext(page: page, of: size, total: total, isEmpty: authors.isEmpty)
         var answer = ListingPage(authors: authors, total: total, hasNext: hasNext)
-        answer.unreadable = users.elements.count - known.count
+        answer.unreadable = users.count - known.count
         return answer
     }
 
@@ -246,6 +232,12 @@ package enum ListAnswers {
     private static func plausible(_ total: Int?, page: Int, of size: Int, shown: Int) -> Int? {
         guard let total else { return nil }
         return (total == 0 ? shown < size : shown == 0 || total >= (page - 1) * size + shown) ? total : nil
+    }
+
+    /// The elements of a list that an answer must have; without it, the answer is as `what` says of pixiv.
+    private static func elements(of list: JSON, else what: String) throws(Failure) -> [JSON] {
+        guard list.isArray else { throw .unreadable("pixiv's \(what).") }
+        return list.elements
     }
 
     private static func readable(_ list: ListingPage) throws(Failure) -> ListingPage {
