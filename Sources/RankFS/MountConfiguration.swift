@@ -15,9 +15,9 @@ package struct MountConfiguration: Sendable {
     /// Whether no request may leave, per the option `offline`: directories then list only entries that open without a request.
     package var isOffline = false
     /// Returns the text of `/.rankfs/status.json`, made for each reader: for the owner, or for other users.
-    package var status: @Sendable (_ toOwner: Bool) -> [UInt8]
+    package var status: @Sendable (_ toOwner: Bool) -> [UInt8] = { _ in [] }
     /// Returns the text of `/.rankfs/metrics`, made for each reader.
-    package var metrics: @Sendable () -> [UInt8]
+    package var metrics: @Sendable () -> [UInt8] = { [] }
     /// Returns the link to the same work in another mount, by the web page that the work comes from; nil if there is none now.
     ///
     /// Must not wait.
@@ -27,15 +27,15 @@ package struct MountConfiguration: Sendable {
     /// The shared tier; nil if nothing is shared.
     package var sharedTier: SharedTier?
     /// The whole text of `/.rankfs/version`, including its newline.
-    package var version: String
+    package var version = ""
     /// Called once for each failing request, with a sentence that names cause and remedy.
-    package var report: @Sendable (String) -> Void
+    package var report: @Sendable (String) -> Void = { _ in }
     /// Called with a sentence about the trouble that a service reported in answer to a request.
     package var troubled: @Sendable (String) -> Void = { _ in }
     /// Makes the kernel drop its attributes and pages of an inode: `Session.invalidate(inode:)`; never called on a worker thread.
-    package var invalidate: @Sendable (UInt64) -> Void
+    package var invalidate: @Sendable (UInt64) -> Void = { _ in }
     /// Makes the kernel drop its attributes of an inode only: `Session.invalidateAttributes(inode:)`.
-    package var invalidateAttributes: @Sendable (UInt64) -> Void
+    package var invalidateAttributes: @Sendable (UInt64) -> Void = { _ in }
     /// Makes the thumbnails of directories that a desktop shows; nil for none.
     package var thumbnails: ThumbnailSeeder?
     /// The wall clock, in Unix seconds.
@@ -51,22 +51,8 @@ package struct MountConfiguration: Sendable {
     /// Runs `work` after `seconds`.
     package var later = Reporter.later
 
-    package init(
-        user: UInt32, group: UInt32, status: @escaping @Sendable (_ toOwner: Bool) -> [UInt8],
-        metrics: @escaping @Sendable () -> [UInt8] = { [] }, version: String,
-        report: @escaping @Sendable (String) -> Void,
-        invalidate: @escaping @Sendable (UInt64) -> Void = { _ in },
-        now: @escaping @Sendable () -> Int64
-    ) {
-        self.user = user
-        self.group = group
-        self.status = status
-        self.metrics = metrics
-        self.version = version
-        self.report = report
-        self.invalidate = invalidate
-        invalidateAttributes = invalidate
-        self.now = now
+    package init(user: UInt32, group: UInt32, now: @escaping @Sendable () -> Int64) {
+        (self.user, self.group, self.now) = (user, group, now)
     }
 }
 

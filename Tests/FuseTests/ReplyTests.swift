@@ -72,7 +72,7 @@ struct ReplyTests {
             cancelled.open()
             throw .ENOENT
         }
-        reply.interrupt()
+        reply.request.interrupt()
         #expect(await recorder.first() == .failure(.EINTR))
         await cancelled.pass()
         #expect(recorder.answers.count == 1)

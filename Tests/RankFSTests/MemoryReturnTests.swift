@@ -16,8 +16,7 @@ import Testing
 
     @Test func whatEndsWithinAWhileIsOneTurn() throws {
         let timer = Timer()
-        var configuration = MountConfiguration(
-            user: 0, group: 0, status: { _ in [] }, version: "", report: { _ in }, now: { 0 })
+        var configuration = MountConfiguration(user: 0, group: 0, now: { 0 })
         configuration.later = { seconds, work in
             timer.due.withLock { $0.append(work) }
             timer.seconds.withLock { _ = $0.insert(seconds) }

@@ -18,9 +18,8 @@ import Testing
         let waiting = Mutex<[@Sendable () -> Void]>([])
 
         func reporter(troubled: @escaping @Sendable (String) -> Void = { _ in }) -> Reporter {
-            var configuration = MountConfiguration(
-                user: 0, group: 0, status: { _ in [] }, version: "",
-                report: { line in self.lines.withLock { $0.append(line) } }, now: { self.time.withLock { $0 } })
+            var configuration = MountConfiguration(user: 0, group: 0, now: { self.time.withLock { $0 } })
+            configuration.report = { line in self.lines.withLock { $0.append(line) } }
             configuration.later = { _, work in self.waiting.withLock { $0.append(work) } }
             configuration.troubled = troubled
             return Reporter(configuration)

@@ -49,15 +49,16 @@ enum SampleMount {
                 directory: "\(directory)/pictures", budget: 64 << 20, freeFloor: 0, preload: 2, timeout: .seconds(10),
                 networkTimeout: .seconds(10), now: now),
             host: host, report: { _ in })
+        var configuration = MountConfiguration(user: getuid(), group: getgid(), now: now)
+        configuration.status = { _ in Array("{}\n".utf8) }
+        configuration.version = "sample\n"
+        configuration.report = { say($0, to: STDERR_FILENO) }
         let fileSystem = RankFileSystem(
-            MountConfiguration(
-                user: getuid(), group: getgid(), status: { _ in Array("{}\n".utf8) }, version: "sample\n",
-                report: { say($0, to: STDERR_FILENO) }, now: now),
-            source: source, catalog: catalog, cache: cache, renderer: NoRenderer())
+            configuration, source: source, catalog: catalog, cache: cache, renderer: NoRenderer())
         let session = try Session(
             SessionConfiguration(
                 mountPoint: mountPoint, options: ["ro", "fsname=sample", "subtype=sample", "default_permissions"],
-                deadline: .seconds(20), debug: false),
+                deadline: .seconds(20)),
             fileSystem: fileSystem)
         signal(SIGTERM, SIG_IGN)
         let terminated = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .global())

@@ -122,21 +122,5 @@ import System
 
 // MARK: - Parts of files
 
-/// A range of bytes of an open file.
-package struct FilePart: Sendable {
-    package let descriptor: Int32
-    /// The position of the first byte in the file.
-    package let offset: Int64
-    /// The number of bytes, all of which must exist.
-    package let count: Int
-    /// Keeps the descriptor open.
-    private let owner: any AnyObject & Sendable
-
-    /// Creates a part of a file that stays open for the lifetime of `owner`.
-    package init(of owner: any AnyObject & Sendable, descriptor: Int32, offset: Int64, count: Int) {
-        self.owner = owner
-        self.descriptor = descriptor
-        self.offset = offset
-        self.count = count
-    }
-}
+/// A range of bytes of an open file, all of which must exist, and the owner that keeps the descriptor open.
+package typealias FilePart = (owner: any AnyObject & Sendable, descriptor: Int32, offset: Int64, count: Int)

@@ -55,11 +55,6 @@ package class Reply: @unchecked Sendable {
                 }
             })
     }
-
-    /// Simulates an interrupt by the kernel: answers EINTR from another thread and cancels the task.
-    package final func interrupt() {
-        request.interrupt()
-    }
 }
 
 /// Answers lookup.

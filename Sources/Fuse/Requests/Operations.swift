@@ -28,7 +28,7 @@ package protocol FileSystem: Sendable {
     func readDirectory(_ request: ReadRequest, reply: DirectoryReply)
     func statistics(_ request: InodeRequest, reply: StatisticsReply)
     func getExtendedAttribute(_ request: ExtendedAttributeRequest, reply: ExtendedAttributeReply)
-    func listExtendedAttributes(_ request: ExtendedAttributeRequest, reply: ExtendedAttributeReply)
+    func listExtendedAttributes(_ request: InodeRequest, reply: ExtendedAttributeReply)
     func ioctl(_ request: IoctlRequest, reply: IoctlReply)
 }
 
@@ -110,8 +110,8 @@ final class Dispatcher: Sendable {
 
     /// Returns the process that made the request.
     static func caller(of request: fuse_req_t?) -> Caller {
-        guard let context = unsafe fuse_req_ctx(request) else { return Caller(user: 0, group: 0, process: 0) }
-        return unsafe Caller(user: context.pointee.uid, group: context.pointee.gid, process: context.pointee.pid)
+        guard let context = unsafe fuse_req_ctx(request) else { return Caller(user: 0, process: 0) }
+        return unsafe Caller(user: context.pointee.uid, process: context.pointee.pid)
     }
 
     /// The action that takes back a lookup after its answer did not arrive.
@@ -273,30 +273,26 @@ enum Operations {
             }
             unsafe Dispatcher.serve(request, size: size) { dispatcher, pending, caller in
                 let get = unsafe ExtendedAttributeRequest(
-                    inode: UInt64(inode), name: String(cString: name), size: size,
-                    caller: caller)
+                    inode: UInt64(inode), name: String(cString: name), caller: caller)
                 dispatcher.fileSystem.getExtendedAttribute(get, reply: ExtendedAttributeReply(pending))
             }
         }
         unsafe operations.listxattr = { request, inode, size in
             unsafe Dispatcher.serve(request, size: size) { dispatcher, pending, caller in
-                let list = ExtendedAttributeRequest(
-                    inode: UInt64(inode), name: "", size: size, caller: caller)
+                let list = InodeRequest(inode: UInt64(inode), caller: caller)
                 dispatcher.fileSystem.listExtendedAttributes(list, reply: ExtendedAttributeReply(pending))
             }
         }
-        unsafe operations.ioctl = { request, inode, command, _, information, flags, input, inputSize, outputSize in
+        unsafe operations.ioctl = { request, inode, command, _, _, flags, input, inputSize, outputSize in
             // The structures of a 32-bit program would need translation.
             guard flags & UInt32(FUSE_IOCTL_COMPAT) == 0 else {
                 unsafe fuse_reply_err(request, ENOTTY)
                 return
             }
-            let handle = unsafe information?.pointee.fh ?? 0
             unsafe Dispatcher.serve(request, size: outputSize) { dispatcher, pending, caller in
                 let bytes = unsafe [UInt8](UnsafeRawBufferPointer(start: input, count: inputSize))
                 let call = IoctlRequest(
-                    inode: UInt64(inode), handle: handle, command: command, input: bytes, outputSize: outputSize,
-                    caller: caller)
+                    inode: UInt64(inode), command: command, input: bytes, outputSize: outputSize, caller: caller)
                 dispatcher.fileSystem.ioctl(call, reply: IoctlReply(pending))
             }
         }

@@ -4,7 +4,6 @@ import Glibc
 /// The process that made a request, from fuse_req_ctx(3).
 package struct Caller: Sendable {
     package var user: UInt32
-    package var group: UInt32
     package var process: Int32
 }
 
@@ -48,15 +47,12 @@ package struct ReadRequest: Sendable {
 package struct ExtendedAttributeRequest: Sendable {
     package var inode: UInt64
     package var name: String
-    /// The size of the caller's buffer, in bytes; 0 requests only the length.
-    package var size: Int
     package var caller: Caller
 }
 
 /// A request to run a command on an open file or directory.
 package struct IoctlRequest: Sendable {
     package var inode: UInt64
-    package var handle: UInt64
     package var command: UInt32
     package var input: [UInt8]
     package var outputSize: Int

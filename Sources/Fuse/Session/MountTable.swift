@@ -19,8 +19,6 @@ package struct MountTable: Sendable {
         package var source: String
         /// The device number of its files, as `major:minor`, which is unique among the file systems mounted at one time.
         package var device = ""
-        /// Options of this mount, such as `ro` and `nosuid`.
-        package var options: [String] = []
         /// Options of the file system, such as `user_id=0` and `allow_other`.
         package var superOptions: [String] = []
     }
@@ -70,7 +68,7 @@ package struct MountTable: Sendable {
         let superOptions = fields.count > separator + 3 ? list(fields[separator + 3]) : []
         return Mount(
             number: text(fields[0]), path: unescaped(fields[4]), type: text(fields[separator + 1]),
-            source: text(fields[separator + 2]), device: text(fields[2]), options: list(fields[5]),
+            source: text(fields[separator + 2]), device: text(fields[2]),
             superOptions: superOptions)
     }
 

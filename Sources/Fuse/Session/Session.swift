@@ -52,8 +52,9 @@ import Synchronization
         let dispatcher = Dispatcher(
             fileSystem: fileSystem, deadline: configuration.deadline,
             longestRead: SessionConfiguration.longestRead(in: configuration.options))
-        let options = configuration.options + (configuration.debug ? ["debug"] : [])
-        let (created, complaints) = unsafe FuseLog.keepingLines { unsafe Self.make(options: options, dispatcher) }
+        let (created, complaints) = unsafe FuseLog.keepingLines {
+            unsafe Self.make(options: configuration.options, dispatcher)
+        }
         guard let session = unsafe created else {
             throw SystemError(
                 MountFailure(mountPoint: configuration.mountPoint, lines: complaints, errno: 0).ofOptions, code: 0)
@@ -66,7 +67,7 @@ import Synchronization
             throw SystemError(
                 MountFailure(
                     mountPoint: configuration.mountPoint, lines: lines, errno: error,
-                    isShared: options.contains { $0.hasPrefix("allow_") }
+                    isShared: configuration.options.contains { $0.hasPrefix("allow_") }
                 ).ofMounting, code: 0)
         }
         unsafe self.session = unsafe session
@@ -239,14 +240,11 @@ package struct SessionConfiguration: Sendable {
     package var options: [String]
     /// The time limit of every request, whatever the file system does.
     package var deadline: Duration
-    /// Whether to log libfuse's debug output.
-    package var debug: Bool
 
-    package init(mountPoint: String, options: [String], deadline: Duration, debug: Bool) {
+    package init(mountPoint: String, options: [String], deadline: Duration) {
         self.mountPoint = mountPoint
         self.options = options
         self.deadline = deadline
-        self.debug = debug
     }
 
     /// The largest read in bytes that options allow (`max_read`); 0 for the kernel's own.

@@ -10,16 +10,9 @@ import Synchronization
 ///
 /// Any thread may call; one lock guards all facts, and proc(5) is read outside it.
 final class CallerRecognition: Sendable {
-    /// The way in which a directory was opened.
-    struct Opening: Sendable {
-        var role: Callers.Role
-        /// The program that opens it; a nameless one if proc(5) does not show it.
-        var program: CallingProgram
-        /// The path of the directory in which the program saw it; nil for the root.
-        var parent: String?
-        /// Whether the directory shows a listing of which nothing was known.
-        var isUnknown: Bool
-    }
+    /// The way in which a directory was opened: by which program, a nameless one if proc(5) does not show it; the path of the directory
+    /// in which the program saw it, nil for the root; and whether it shows a listing of which nothing was known.
+    typealias Opening = (role: Callers.Role, program: CallingProgram, parent: String?, isUnknown: Bool)
 
     let processes: Processes
     private let now: @Sendable () -> ContinuousClock.Instant
@@ -69,7 +62,7 @@ final class CallerRecognition: Sendable {
         let role = facts {
             $0.opened(path, below: parent, by: program, isWatched: isWatched, isUnknown: isUnknown, now: $1)
         }
-        return Opening(role: role, program: program, parent: parent, isUnknown: isUnknown)
+        return (role, program, parent, isUnknown)
     }
 
     /// Whether a program glances at a directory, so that no entry in it is worth a request.

@@ -146,12 +146,6 @@ struct DatesDirectory: TreeDirectory {
         case .month(let mode, _, _): days.contains { DateFolder(of: mode, $0) == folder }
         }
     }
-
-    func mayHold(_ number: UInt64) -> Bool {
-        guard case .month = folder else { return true }
-        // The directory and the width of the order matter, not the day.
-        return InodeNumber.mayBe(number, in: path.text, order: .day(Day(ordinal: 0)))
-    }
 }
 
 extension Tree {
@@ -171,7 +165,6 @@ struct DayDirectory: ListingDirectory {
     init(_ mode: RankingMode, _ day: Day) { (self.mode, shown) = (mode, day) }
 
     var path: TreePath { .day(mode, shown) }
-    var order: InodeOrder? { .day(shown) }
     var key: ListingKey? { .ranking(mode, shown) }
     func day(in tree: Tree) -> Day? { shown }
 

@@ -40,8 +40,6 @@ protocol TreeDirectory: TreeEntry {
     func refresh(in tree: Tree) async throws(Failure)
     /// Returns the directories that the kernel must drop as well when this one has changed.
     func changing(with tree: Tree) -> [any TreeDirectory]
-    /// Whether one of its entries may have an inode number.
-    func mayHold(_ number: UInt64) -> Bool
 }
 
 extension TreeDirectory {
@@ -57,7 +55,6 @@ extension TreeDirectory {
     var isRefreshable: Bool { false }
     func refresh(in tree: Tree) async throws(Failure) {}
     func changing(with tree: Tree) -> [any TreeDirectory] { [] }
-    func mayHold(_ number: UInt64) -> Bool { true }
 
     /// The directory with its name in its parent.
     var named: NamedNode { (path.name, .directory(self)) }

@@ -23,11 +23,6 @@ enum Link: Hashable, TreeEntry {
         }
     }
 
-    /// The position among the entries of its directory.
-    var order: InodeOrder? {
-        if case .dated(_, let day) = self { .day(day) } else { nil }
-    }
-
     // MARK: - Attributes for the kernel
 
     func lifetime(in tree: Tree) -> Lifetime {

@@ -5,8 +5,6 @@ import Rankings
 protocol TreeEntry: Sendable {
     /// The path below the mount point, from which the inode number follows.
     var path: TreePath { get }
-    /// The position among the entries of its directory, along which inode numbers grow; nil where the order is of no use.
-    var order: InodeOrder? { get }
     /// How long the kernel may keep the name and its attributes.
     func lifetime(in tree: Tree) -> Lifetime
     /// Whether it exists in the tree under the source and the options.
@@ -21,7 +19,6 @@ protocol TreeEntry: Sendable {
 }
 
 extension TreeEntry {
-    var order: InodeOrder? { nil }
     func isThere(in tree: Tree) -> Bool { true }
     func refusal(in tree: Tree) -> Failure? { nil }
     func audience(in tree: Tree) -> Audience { .everybody }

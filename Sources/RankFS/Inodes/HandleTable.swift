@@ -3,15 +3,9 @@ import Fuse
 import ImageCache
 import Synchronization
 
-/// A picture that is open in the cache.
-struct OpenedPicture: Sendable {
-    let picture: OpenPicture
-    let node: Node
-    /// The size that `stat` showed when it was opened; the picture may end before or after one that a download only announced.
-    let size: KnownSize
-    /// Whether reading it moves it to the front of `recent/`.
-    var isNoted = false
-}
+/// A picture that is open in the cache; the size that `stat` showed when it was opened (it may end before or after one that a download
+/// only announced); and whether reading it moves it to the front of `recent/`.
+typealias OpenedPicture = (picture: OpenPicture, node: Node, size: KnownSize, isNoted: Bool)
 
 /// A picture that a program has open, and the way it was opened.
 final class PictureHandle: Sendable {

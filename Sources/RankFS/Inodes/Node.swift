@@ -87,8 +87,11 @@ enum Node: Sendable {
             return PictureNumbers(listing.key).number(of: listing.entries[Int(index)])
         }
         let path = path
-        guard let order = entry.order, let parent = path.parent else { return InodeNumber.of(path.text) }
-        return InodeNumber.of(path.text, in: parent.text, order: order)
+        switch path {
+        case .day(_, let day), .dayLink(_, let day):
+            return InodeNumber.of(path.text, in: (path.parent ?? .root).text, order: .day(day))
+        default: return InodeNumber.of(path.text)
+        }
     }
 
     /// Whether both have the same identity; in the usual case, the same picture of the same listing, no identity is made.

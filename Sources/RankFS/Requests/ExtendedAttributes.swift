@@ -6,7 +6,7 @@ import Synchronization
 
 extension RankFileSystem {
     /// Lists the names of attributes with a stable value: `cp -a` and `getfattr -d` complain about a listed name without a value.
-    package func listExtendedAttributes(_ request: ExtendedAttributeRequest, reply: ExtendedAttributeReply) {
+    package func listExtendedAttributes(_ request: InodeRequest, reply: ExtendedAttributeReply) {
         guard let node = inodes.node(request.inode), case .picture(let listing, let index) = node else {
             return reply.value([])
         }

@@ -172,9 +172,7 @@ extension RankFileSystem {
         var attributes = attributes
         // All users are shown the same: a node closed to other users has no permissions for them.
         if tree.isKept(node) || node.isSecret, attributes.kind != .link { attributes.permissions &= 0o700 }
-        return Shown(
-            attributes: attributes,
-            lifetime: announced == nil ? node.lifetime(in: tree) : (.zero, .zero), announced: announced)
+        return (attributes, announced == nil ? node.lifetime(in: tree) : (.zero, .zero), announced)
     }
 
     /// Returns the attributes, with a request if needed, also for a program that only glances at the directory.
@@ -298,7 +296,12 @@ extension RankFileSystem {
             if inodes.number(of: node) == number { return node }
             guard let directory = node.directory, directory.path != passed?.path else { continue }
             searched.append(directory)
-            guard directory.mayHold(number) else { continue }
+            // Of the days of a month, which are many, the directory and the width of the order matter.
+            if case .dates(.month) = directory.path,
+                !InodeNumber.mayBe(number, in: directory.path.text, order: .day(Day(ordinal: 0)))
+            {
+                continue
+            }
             open += (directory.names(in: tree) ?? []).map(\.node)
         }
         return nil

@@ -7,13 +7,9 @@ import Synchronization
 /// A size in bytes, and whether it was only announced to a download in progress.
 typealias KnownSize = (bytes: Int64, isAnnounced: Bool)
 
-/// Attributes in the form sent to the kernel, and how long it may keep the name and the attributes.
-struct Shown: Sendable {
-    var attributes: Attributes
-    var lifetime: Lifetime
-    /// The picture with a size that is only announced to a download in progress; the kernel keeps neither name nor attributes.
-    var announced: PictureID?
-}
+/// Attributes in the form sent to the kernel, how long it may keep the name and the attributes, and the picture with a size that is only
+/// announced to a download in progress: then the kernel keeps neither.
+typealias Shown = (attributes: Attributes, lifetime: Lifetime, announced: PictureID?)
 
 /// The lengths of pictures: known, announced, or requested.
 ///

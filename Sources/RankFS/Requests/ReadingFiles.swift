@@ -74,14 +74,13 @@ extension RankFileSystem {
             let opened = try await file.opened(in: self.tree)
             switch opened {
             case .picture(let picture, let size):
-                let found = OpenedPicture(picture: picture, node: .file(file), size: (size, false))
-                await self.serveLater(found, request, reply)
+                self.serve((picture, .file(file), (size, false), isNoted: false), request, reply)
             case .animation(let film, let isAsTold):
                 // The file contains the title, which authors change: the kernel must not cut the file to its former length.
                 if !isAsTold { self.tree.invalidateAttributes(request.inode) }
-                let opening = self.pages.opening(request.inode, of: film.archive.picture, serving: film.version)
-                await self.drop(request.inode, opening)
-                self.serve(opening, reply) { .animation(film, .file(file), isDirect: $0) }
+                self.serve(film.archive, film.version, request.inode, reply) {
+                    .animation(film, .file(file), isDirect: $0)
+                }
             case .text(let text, let isLive): self.serve(text, isLive: isLive, reply)
             }
         }
@@ -99,8 +98,7 @@ extension RankFileSystem {
     ) async throws(Failure) {
         let size = try await sizes.asked(listing, index, by: request.caller, isGlance: false)
         let location = try tree.location(of: listing.entries[index])
-        await serveLater(
-            try opened(listing, index, as: name, isAlone: isAlone, location, size, request), request, reply)
+        serve(try opened(listing, index, as: name, isAlone: isAlone, location, size, request), request, reply)
     }
 
     /// Opens a picture by its name in a directory of its listing, or by a further name, which starts no preloads.
@@ -127,54 +125,36 @@ extension RankFileSystem {
         let opened = try tree.cache.open(
             picture, neighbours: isAlone ? nil : neighbours(listing, index, isBulk: request.isBulk),
             onRead: isNoted ? note : nil)
-        return OpenedPicture(picture: opened, node: node, size: size, isNoted: isNoted)
+        return (opened, node, size, isNoted)
     }
 
     /// Answers with an open picture.
     private func serve(_ opened: OpenedPicture, _ request: OpenRequest, _ reply: OpenReply) {
-        let opening = pages.opening(
-            request.inode, of: opened.picture.picture, serving: opened.picture.versionAtOpen)
-        guard case .dropping = opening else { return serve(opened, opening, reply) }
-        later(reply, subject: { opened.node.path.text }) { () async throws(Failure) in
-            await self.drop(request.inode, opening)
-            self.serve(opened, opening, reply)
+        serve(opened.picture, opened.picture.versionAtOpen, request.inode, reply) {
+            .picture(PictureHandle(opened, isDirect: $0))
         }
     }
 
-    /// Answers with an open picture, from a task of the reply.
-    private func serveLater(_ opened: OpenedPicture, _ request: OpenRequest, _ reply: OpenReply) async {
-        let opening = pages.opening(
-            request.inode, of: opened.picture.picture, serving: opened.picture.versionAtOpen)
-        await drop(request.inode, opening)
-        serve(opened, opening, reply)
-    }
-
-    private func serve(_ opened: OpenedPicture, _ opening: PageVersions.Opening, _ reply: OpenReply) {
-        serve(opening, reply) { .picture(PictureHandle(opened, isDirect: $0)) }
-    }
-
-    /// Answers with a file that goes by the kernel's pages, or past them.
+    /// Answers with a file that goes by the kernel's pages, or past them; pages of another version are dropped before.
     private func serve(
-        _ opening: PageVersions.Opening, _ reply: OpenReply, _ handle: (_ isDirect: Bool) -> Handle
+        _ picture: OpenPicture, _ version: PictureVersion?, _ inode: UInt64, _ reply: OpenReply,
+        _ handle: @escaping @Sendable (_ isDirect: Bool) -> Handle
     ) {
+        let opening = pages.opening(inode, of: picture.picture, serving: version)
         let isDirect = opening == .direct
-        let handle = handles.insert(handle(isDirect))
-        // Pages are always kept: the kernel would drop them during the open and wait for pages that other readers wait for, and
-        // no signal would interrupt that. Invalid pages have been dropped before.
-        reply.opened(handle: handle, keepCache: true, directIO: isDirect, cacheDirectory: false)
-    }
-
-    /// Makes the kernel drop the pages of an inode if the open requires it.
-    private func drop(_ inode: UInt64, _ opening: PageVersions.Opening) async {
-        guard case .dropping(let epoch) = opening else { return }
-        await withCheckedContinuation { continuation in
-            // Not on a task's thread: the kernel waits for pages that are being read, if an earlier reader left some unfinished.
-            DispatchQueue.global().async {
-                self.configuration.invalidate(inode)
-                continuation.resume()
-            }
+        let answer = { @Sendable [handles] in
+            // Pages are always kept: the kernel would drop them during the open and wait for pages that other readers wait for,
+            // and no signal would interrupt that. Invalid pages have been dropped before.
+            reply.opened(
+                handle: handles.insert(handle(isDirect)), keepCache: true, directIO: isDirect, cacheDirectory: false)
         }
-        pages.dropped(inode, epoch: epoch)
+        guard case .dropping(let epoch) = opening else { return answer() }
+        // Not on this thread: the kernel waits for pages that are being read, if an earlier reader left some unfinished.
+        DispatchQueue.global().async {
+            self.configuration.invalidate(inode)
+            self.pages.dropped(inode, epoch: epoch)
+            answer()
+        }
     }
 
     package func release(_ inode: UInt64, handle number: UInt64) {
@@ -204,7 +184,7 @@ extension RankFileSystem {
         guard let (file, version) = handle.opened.picture.settledBytes(offset: request.offset, count: count),
             handle.isAdmitted(version, for: request, by: pages), let open = try? file.opened()
         else { return nil }
-        return FilePart(of: open, descriptor: open.descriptor, offset: request.offset, count: count)
+        return (open, open.descriptor, request.offset, count)
     }
 
     package func read(_ request: ReadRequest, reply: DataReply) {

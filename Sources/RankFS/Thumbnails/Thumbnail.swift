@@ -69,20 +69,10 @@ enum ThumbnailSize: String, CaseIterable, Sendable {
     case large
 
     /// The most pixels of the longest edge.
-    var edge: Int {
-        switch self {
-        case .normal: 128
-        case .large: 256
-        }
-    }
+    var edge: Int { self == .normal ? 128 : 256 }
 
     /// The rendition under which a picture of this size is stored.
-    var rendition: Rendition {
-        switch self {
-        case .normal: .normalThumbnail
-        case .large: .largeThumbnail
-        }
-    }
+    var rendition: Rendition { self == .normal ? .normalThumbnail : .largeThumbnail }
 
     /// The name of the size's directory.
     var directory: String { rawValue }

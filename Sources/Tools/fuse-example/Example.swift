@@ -30,7 +30,7 @@ enum Example {
         }
         let configuration = SessionConfiguration(
             mountPoint: mountPoint, options: ["fsname=example", "subtype=example", "default_permissions"] + options,
-            deadline: deadline, debug: false)
+            deadline: deadline)
         do throws(SystemError) {
             let session = try Session(
                 configuration, fileSystem: ExampleFileSystem(descriptor: descriptor, size: Int64(size)))

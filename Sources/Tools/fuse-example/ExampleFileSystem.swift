@@ -170,7 +170,7 @@ final class ExampleFileSystem: FileSystem {
         reply.value(Array("blue".utf8))
     }
 
-    func listExtendedAttributes(_ request: ExtendedAttributeRequest, reply: ExtendedAttributeReply) {
+    func listExtendedAttributes(_ request: InodeRequest, reply: ExtendedAttributeReply) {
         reply.value(Array("user.colour\0".utf8))
     }
 

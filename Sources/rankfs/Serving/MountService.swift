@@ -105,10 +105,12 @@ struct MountService {
         at mountPoint: String, parts: Parts, thumbnails: ThumbnailSeeder?, status: ServedMount, log: Log
     ) throws(ProgramError) -> (Session, RankFileSystem) {
         var configuration = MountConfiguration(
-            user: request.options.user ?? getuid(), group: request.options.group ?? getgid(),
-            status: { StatusDocument(of: status, toOwner: $0).json }, metrics: { StatusDocument(of: status).metrics },
-            version: Version.text + "\n", report: { log.warning($0) },
-            invalidate: { status.served?.session.invalidate(inode: $0) }, now: TimeSource.wallClock)
+            user: request.options.user ?? getuid(), group: request.options.group ?? getgid(), now: TimeSource.wallClock)
+        configuration.status = { StatusDocument(of: status, toOwner: $0).json }
+        configuration.metrics = { StatusDocument(of: status).metrics }
+        configuration.version = Version.text + "\n"
+        configuration.report = { log.warning($0) }
+        configuration.invalidate = { status.served?.session.invalidate(inode: $0) }
         configuration.invalidateAttributes = { status.served?.session.invalidateAttributes(inode: $0) }
         configuration.troubled = { [notices = parts.notices] sentence in
             notices.showTrouble(of: request.source.description.title, sentence)
@@ -128,8 +130,8 @@ struct MountService {
             configuration, source: parts.source, catalog: parts.catalog, cache: parts.cache, renderer: parts.renderer)
         try guardian?.makeMount()
         var mounting = SessionConfiguration(
-            mountPoint: mountPoint, options: Self.mountOptions(request), deadline: settings.timeout,
-            debug: request.debug)
+            mountPoint: mountPoint, options: Self.mountOptions(request) + (request.debug ? ["debug"] : []),
+            deadline: settings.timeout)
         mounting.device = guardian?.device
         do throws(SystemError) {
             let session = try Session(mounting, fileSystem: fileSystem)

@@ -98,7 +98,7 @@ import Testing
         async let waiting = look(count.inode, 601, bench)
         await clock.waitForSleepers(1)
         // Another program's look waits for nothing.
-        let other = Caller(user: 1000, group: 1000, process: 2)
+        let other = Caller(user: 1000, process: 2)
         #expect(await Workbench.$caller.withValue(other) { await look(count.inode, 603, bench) })
         #expect(bench.host.heads.count == 601)
         clock.advance(by: .milliseconds(501))

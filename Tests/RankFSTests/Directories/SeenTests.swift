@@ -101,7 +101,7 @@ import Testing
         bench.source.setRanking(.daily, Workbench.day, Self.entries())
         try await read(1, bench)
         #expect(try await bench.names("users") == [".", "..", "11"])
-        try await Workbench.$caller.withValue(Caller(user: 1001, group: 1000, process: 1)) { () async throws in
+        try await Workbench.$caller.withValue(Caller(user: 1001, process: 1)) { () async throws in
             #expect(try await bench.names("users") == [".", ".."])
             #expect(try await bench.names("works") == [".", ".."])
         }

@@ -7,8 +7,8 @@ import Testing
 /// What the owner of a mount keeps from others, by what reaches the file system; the kernel's part is tested on mounts.
 @Suite(.timeLimit(.minutes(1))) struct OwnerTests {
     private static let user = UserID(rawValue: 5)
-    private static let root = Caller(user: 0, group: 0, process: 1)
-    private static let stranger = Caller(user: 1001, group: 1000, process: 1)
+    private static let root = Caller(user: 0, process: 1)
+    private static let stranger = Caller(user: 1001, process: 1)
 
     private static func signedIn(keepsOwners: Bool = true) throws -> Workbench {
         let bench = try Workbench(.init(keepsOwners: keepsOwners))

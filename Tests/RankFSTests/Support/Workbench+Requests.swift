@@ -129,7 +129,7 @@ extension Workbench {
     func attribute(_ inode: UInt64, _ name: String) async -> Answer {
         await withCheckedContinuation { continuation in
             fileSystem.getExtendedAttribute(
-                ExtendedAttributeRequest(inode: inode, name: name, size: 65_536, caller: Self.caller),
+                ExtendedAttributeRequest(inode: inode, name: name, caller: Self.caller),
                 reply: ExtendedAttributeReply { continuation.resume(returning: $0) })
         }
     }
@@ -137,7 +137,7 @@ extension Workbench {
     func attributeNames(_ inode: UInt64) async throws -> [String] {
         let answer = await withCheckedContinuation { continuation in
             fileSystem.listExtendedAttributes(
-                ExtendedAttributeRequest(inode: inode, name: "", size: 65_536, caller: Self.caller),
+                InodeRequest(inode: inode, caller: Self.caller),
                 reply: ExtendedAttributeReply { continuation.resume(returning: $0) })
         }
         guard case .extendedAttribute(let bytes) = answer else { throw Unexpected(answer: answer) }
@@ -151,7 +151,7 @@ extension Workbench {
         return await withCheckedContinuation { continuation in
             fileSystem.ioctl(
                 IoctlRequest(
-                    inode: inode, handle: 0, command: number, input: input, outputSize: 0, caller: Self.caller),
+                    inode: inode, command: number, input: input, outputSize: 0, caller: Self.caller),
                 reply: IoctlReply { continuation.resume(returning: $0) })
         }
     }

@@ -29,7 +29,7 @@ final class Workbench: Sendable {
     /// A day in the past.
     static let day = Day(ordinal: 19844)
     /// Who asks: the owner, unless a test says otherwise.
-    @TaskLocal static var caller = Caller(user: 1000, group: 1000, process: 1)
+    @TaskLocal static var caller = Caller(user: 1000, process: 1)
 
     let directory: URL
     let source = FakeSource()
@@ -99,10 +99,12 @@ final class Workbench: Sendable {
                 preload: wishes.preload,
                 timeout: .seconds(10), networkTimeout: .seconds(10), now: now),
             host: ImageHost(wishes.other?.transport ?? host), report: { _ in })
-        var configuration = MountConfiguration(
-            user: 1000, group: 100, status: { Array(($0 ? "{\"answer\": 42}\n" : "{}\n").utf8) },
-            version: "1.2.3\n", report: { line in lines.all.withLock { $0.append(line) } },
-            invalidate: { inode in lines.invalidated.withLock { $0.append(inode) } }, now: now)
+        var configuration = MountConfiguration(user: 1000, group: 100, now: now)
+        configuration.status = { Array(($0 ? "{\"answer\": 42}\n" : "{}\n").utf8) }
+        configuration.version = "1.2.3\n"
+        configuration.report = { line in lines.all.withLock { $0.append(line) } }
+        configuration.invalidate = { inode in lines.invalidated.withLock { $0.append(inode) } }
+        configuration.invalidateAttributes = configuration.invalidate
         configuration.notesRecent = wishes.notesRecent
         configuration.listsWithheld = wishes.listsWithheld
         configuration.keepsOwners = wishes.keepsOwners
