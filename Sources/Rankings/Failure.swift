@@ -125,10 +125,3 @@ extension Failure {
         }
     }
 }
-
-extension Result {
-    /// The result of work, as for a closure that passes no typed errors through.
-    package init(_ work: () async throws(Failure) -> Success) async {
-        do throws(Failure) { self = .success(try await work()) } catch { self = .failure(error) }
-    }
-}

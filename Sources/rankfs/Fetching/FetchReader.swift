@@ -1,3 +1,4 @@
+import CLinux
 import Fuse
 import Glibc
 import RankFS
