@@ -105,7 +105,7 @@ package struct BooruPool: Hashable, Sendable {
 
     /// Decodes a list of pools, or an object with such a list.
     ///
-    /// - Throws: `.unreadable` for an answer without a list, or of whose entries none is a pool.
+    /// - Throws: `.unreadable` for an answer without a list, or with entries of which none is a pool.
     package static func all(in answer: JSON) throws(Failure) -> [BooruPool] {
         let list = [answer["pools"], answer].first { $0.isArray }
         let pools = list?.elements.compactMap { BooruPool($0) } ?? []

@@ -143,7 +143,7 @@ package final class Records: Sendable {
                 let signIn = context.source.signIn
                 var answer: String
                 do throws(Failure) { answer = try await ask(deadline) } catch {
-                    // The session has turned out to be over: everybody may be shown it.
+                    // The session has turned out to be over: it may be shown anonymously.
                     guard error == .needsSignIn, context.source.signIn != signIn else { throw error }
                     answer = try await ask(deadline)
                 }

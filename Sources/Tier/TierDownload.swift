@@ -155,7 +155,7 @@ final class TierDownload: BodyReceiver {
         if isBlank { end(isLate ? nil : .withdrawn) }
     }
 
-    /// Takes note of a reader who joins a preload; the download is given up if the image host brings the picture sooner.
+    /// Takes note of a reader of a preload; the download is given up if the image host brings the picture sooner.
     func joined() {
         let now = time.now()
         guard let pace else { return }

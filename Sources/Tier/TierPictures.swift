@@ -84,7 +84,7 @@ final class TierPictures: PictureTier {
                 return true
             }
             guard let pause = await claim(picture, key, urgency, &wait) else { break }
-            // A reader who comes ends the pause of a preload.
+            // The pause of a preload ends when a reader comes.
             let rest = { @Sendable [time = store.time] in _ = try? await time.sleep(pause) }
             if urgency.priority == .reader { await rest() } else { await untilRead(urgency, rest) }
             if Task.isCancelled { return false }
@@ -148,7 +148,7 @@ final class TierPictures: PictureTier {
         }
     }
 
-    /// Runs a wait, which a reader who comes ends.
+    /// Runs a wait, which ends when a reader comes.
     private func untilRead<Value: Sendable>(
         _ urgency: Urgency, _ wait: @escaping @Sendable () async -> Value
     ) async -> Value {

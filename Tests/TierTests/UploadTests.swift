@@ -186,11 +186,11 @@ import Testing
         let list = try UploadList(path: "\(folder.path)/old.sqlite", for: pool, most: 3)
         let old = Upload(key: try #require(ObjectKey("pictures/old")), path: "nowhere", length: 1, hash: 1)
         #expect(await list.add(old).isEmpty)
-        await list.postpone(old, until: 1000)
+        _ = await list.postpone(old, until: 1000)
         for name in 0..<9 {
             let upload = Upload(key: try #require(ObjectKey("pictures/\(name)")), path: "nowhere", length: 1, hash: 1)
             #expect(await list.add(upload).isEmpty)
-            await list.remove(upload)
+            _ = await list.remove(upload)
         }
         #expect(await list.first(9, dueBy: 1000).map(\.key) == [old.key])
     }
@@ -205,9 +205,9 @@ import Testing
         for upload in awaited { _ = await list.add(upload, isAwaited: true) }
         #expect(await list.first(4, dueBy: 0) == awaited)
         #expect(await list.first(1, dueBy: 0) == [awaited[0]])
-        await list.remove(awaited[0])
+        _ = await list.remove(awaited[0])
         // One that failed is no longer waited for.
-        await list.postpone(awaited[1], until: 30)
+        _ = await list.postpone(awaited[1], until: 30)
         var seen: Set<ObjectKey> = []
         for _ in 0..<500 {
             let next = await list.first(4, dueBy: 0)
@@ -229,7 +229,7 @@ import Testing
         upload.replaces = false
         _ = await list.add(upload, isAwaited: true)
         #expect(await list.first(1, dueBy: 0).map(\.replaces) == [true])
-        await list.remove(upload)
+        _ = await list.remove(upload)
         _ = await list.add(upload)
         #expect(await list.first(1, dueBy: 0).map(\.replaces) == [false])
         await list.close()

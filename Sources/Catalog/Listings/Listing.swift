@@ -111,7 +111,7 @@ protocol ListingOwner: AnyObject, Sendable {
     /// - Parameters:
     ///   - page: The number of the page.
     ///   - listing: The listing of the page.
-    ///   - urgency: Raised when somebody waits for the page.
+    ///   - urgency: Raised when a reader waits for the page.
     func ask(page: Int, of listing: Listing, _ urgency: Urgency)
 
     /// Stores the appended rows and sets the known sizes of their entries.

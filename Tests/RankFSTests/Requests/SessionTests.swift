@@ -126,7 +126,9 @@ import Testing
         let picture = try await bench.stat("ranking/daily/2024-05-01/\(Workbench.name(1))").inode
         let own = try await bench.stat("bookmarks/30-Title 30.jpg").inode
         for inode in [picture, own] { _ = try await bench.contents(inode) }
-        #expect(try await bench.names("recent").count == 4)
+        await bench.waitUntilStored(1001, 30)
+        let recent = try await bench.names("recent")
+        #expect(recent == [".", "..", "30-Title 30.jpg", "2024-05-01_daily_\(Workbench.name(1))"])
         bench.source.setFailure(.offline)
         bench.source.set { $0.signIn = .signedOut }
         #expect(try await bench.names("recent") == [".", "..", "2024-05-01_daily_\(Workbench.name(1))"])
