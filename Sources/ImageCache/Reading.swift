@@ -207,15 +207,11 @@ extension Core {
     }
 
     /// Removes a waiter that gives up; the last one ends a download that nothing else wants.
+    ///
+    /// A picture that stays open is wanted: a reader that handles a signal reads again at once (signal(7)), and one that ends closes it.
     mutating func leave(_ wait: Wait) {
         guard let waiter = downloads[wait.key]?.download.waiters.removeValue(forKey: wait.id) else { return }
         end(waiter, .failed(.cancelled))
-        // An interrupted reader rarely comes back: its download ends although it still has the picture open.
-        if let handle = waiter.handle, let download = downloads[wait.key]?.download, download.waiters.isEmpty,
-            download.handles == [handle]
-        {
-            downloads[wait.key]?.download.handles = []
-        }
         release(wait.key)
     }
 

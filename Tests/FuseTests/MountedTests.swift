@@ -133,6 +133,17 @@ struct MountedTests {
         }
     }
 
+    /// Signals that end no program leave its reads alone, as those of a file on a disk.
+    @Test func aStopEndsNoRead() async throws {
+        try await withExample { mount in
+            let reader = try mount.startReader(of: "silent")
+            try mount.waitForReaders(1)
+            for signal in [SIGSTOP, SIGCONT, SIGWINCH, SIGINT] { reader.signal(signal) }
+            #expect(poll { !reader.isRunning })
+            #expect(reader.terminationStatus == SIGINT, "by the signal, and not by a failed read")
+        }
+    }
+
     @Test func aSilentLookupHoldsUpNobodyElseInItsDirectory() async throws {
         try await withExample { mount in
             // Known to the kernel before, so that asking it later says nothing about the directory.

@@ -45,6 +45,8 @@ package struct RecordingDestination: AnswerDestination {
     package func watchInterrupts(of request: PendingRequest) {}
 
     package func unwatchInterrupts(of request: PendingRequest) {}
+
+    package var isInterrupted: Bool { true }
 }
 
 /// A directory entry as the kernel reads it from an answer.

@@ -9,6 +9,8 @@ import System
     // `deliver`. `watchInterrupts` runs only before that, under the lock that decides it, and `unwatchInterrupts` runs right
     // before `deliver` on the same thread. The functions themselves may be called from any thread.
     private let request: fuse_req_t
+    /// The calling thread; 0 for one of another namespace.
+    private let thread: pid_t
     /// The maximum length of a value or buffer, in bytes; for extended attributes, 0 requests the length.
     private let size: Int
     /// The group of open requests, entered by the creator and left after the answer; once empty, the session may be destroyed.
@@ -16,6 +18,7 @@ import System
 
     init(_ request: fuse_req_t, size: Int, outstanding: DispatchGroup) {
         unsafe self.request = unsafe request
+        thread = unsafe fuse_req_ctx(request).pointee.pid
         self.size = size
         self.outstanding = outstanding
     }
@@ -37,6 +40,11 @@ import System
     private static let interrupted: fuse_interrupt_func_t = { _, box in
         guard let box = unsafe box else { return }
         unsafe Unmanaged<PendingRequest>.fromOpaque(box).takeUnretainedValue().interrupt()
+    }
+
+    var isInterrupted: Bool {
+        let status = try? Files.read("/proc/\(thread)/status", upTo: 8192)
+        return status.map { CallerSignals.endWait(String(decoding: $0, as: UTF8.self)) } ?? true
     }
 
     func deliver(_ answer: Answer) -> Bool {
@@ -124,3 +132,27 @@ import System
 
 /// A range of bytes of an open file, all of which must exist, and the owner that keeps the descriptor open.
 package typealias FilePart = (owner: any AnyObject & Sendable, descriptor: Int32, offset: Int64, count: Int)
+
+// MARK: - Signals
+
+/// The signals of a calling thread, as `/proc/PID/status` lists them (proc_pid_status(5)).
+package enum CallerSignals {
+    /// The signals that end a program, or make it end itself.
+    ///
+    /// A fatal signal is pending as SIGKILL as well, unless it dumps core. Others leave a program that reads files of a disk alone: it
+    /// stops, goes on or runs their handler with the answer, and few programs expect EINTR there.
+    private static let ending = [
+        SIGHUP, SIGINT, SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGKILL, SIGSEGV, SIGTERM, SIGXCPU, SIGXFSZ, SIGSYS,
+    ]
+
+    /// Whether a signal is pending that ends the thread's wait.
+    package static func endWait(_ status: String) -> Bool {
+        var sets: [Substring: UInt64] = [:]
+        for line in status.split(separator: "\n") where line.hasPrefix("S") {
+            let parts = line.split(separator: ":")
+            sets[parts[0]] = parts.last.flatMap { UInt64($0.drop { $0 == "\t" }, radix: 16) }
+        }
+        guard let own = sets["SigPnd"], let shared = sets["ShdPnd"], let blocked = sets["SigBlk"] else { return true }
+        return ending.contains { (own | shared) & ~blocked & (1 << UInt64($0 - 1)) != 0 }
+    }
+}

@@ -273,6 +273,8 @@ package final class PendingRequest: Sendable {
     ///
     /// libfuse reports them under its lock on the request, and cancelling may run code that answers, which takes the same lock.
     private static let interruptions = DispatchQueue(label: "fuse.interrupt")
+    /// The interval at which the signals of a caller are read after one that ends no wait.
+    private static let interval = DispatchTimeInterval.milliseconds(200)
 
     private let state = Mutex(State())
     private let destination: any AnswerDestination
@@ -307,9 +309,14 @@ package final class PendingRequest: Sendable {
         task?.cancel()
     }
 
-    /// Handles libfuse's interrupt callback: returns at once, and another thread answers EINTR.
-    func interrupt() {
-        Self.interruptions.async { self.overtake(.EINTR) }
+    /// Handles libfuse's interrupt callback: returns at once, and another thread answers EINTR as soon as a signal ends the wait.
+    ///
+    /// The kernel reports one signal of a request, and none that follows.
+    func interrupt(after pause: DispatchTimeInterval = .seconds(0)) {
+        Self.interruptions.asyncAfter(deadline: .now() + pause) {
+            guard self.state.withLock({ $0.phase == .waiting }) else { return }
+            if self.destination.isInterrupted { self.overtake(.EINTR) } else { self.interrupt(after: Self.interval) }
+        }
     }
 
     /// Starts the deadline and the delivery of interrupts, once; for requests that are not answered at once.
@@ -368,6 +375,9 @@ package protocol AnswerDestination: Sendable {
 
     /// Waits for an interrupt that is being reported, and ends the delivery of interrupts.
     func unwatchInterrupts(of request: PendingRequest)
+
+    /// Whether the caller has a signal that ends its wait; may be read after the answer.
+    var isInterrupted: Bool { get }
 }
 
 // MARK: - Reply phase
