@@ -33,7 +33,7 @@ final class CurlExchange {
     /// Whether the request was sent again on a new connection, which happens once.
     var hasGoneAgain = false
     var meter: PaceMeter
-    private var begun = ContinuousClock.now
+    private var begun = UptimeClock.now
     /// The time of the last received byte of this exchange.
     private var heard: ContinuousClock.Instant?
     private var check: AnswerCheck
@@ -58,7 +58,7 @@ final class CurlExchange {
     /// Whether libcurl ever worked on the transfer: a transfer without an address was never sent.
     private(set) var wasSent = false
     private let means: CurlMeans
-    private let taken = ContinuousClock.now
+    private let taken = UptimeClock.now
     /// The status and the body bytes that the sink has received.
     private var status: Int?
     private var bodyBytes: Int64 = 0
@@ -170,7 +170,7 @@ final class CurlExchange {
 
     private func listen(_ count: Int) {
         meter.received(count)
-        let now = ContinuousClock.now
+        let now = UptimeClock.now
         heard = now
         pool?.heard(target.origin, now: now)
     }
@@ -223,7 +223,7 @@ final class CurlExchange {
             observer.ended(
                 request,
                 TransferOutcome(
-                    status: status, bytes: bodyBytes, duration: ContinuousClock.now - taken, failure: failure))
+                    status: status, bytes: bodyBytes, duration: UptimeClock.now - taken, failure: failure))
         }
         transfer.end(result)
     }

@@ -35,7 +35,7 @@ final class CurlLoop {
     /// The transfers that libcurl works on, by its handles.
     private var flying: [UInt: CurlExchange] = [:]
     private var spares: [CurlEasy] = []
-    private var nextCheck = ContinuousClock.now
+    private var nextCheck = UptimeClock.now
     private var isEnding = false
 
     /// Makes a loop that is not running yet.
@@ -63,7 +63,7 @@ final class CurlLoop {
             if isEnding { break }
             pool.loopGuard.beginTurn(isBusy: !flights.isEmpty)
             move()
-            let now = ContinuousClock.now
+            let now = UptimeClock.now
             if now >= nextCheck { expire(now) }
             pool.loopGuard.endTurn(isBusy: !flights.isEmpty)
             pool.wait(milliseconds: sleep())
@@ -83,7 +83,7 @@ final class CurlLoop {
     }
 
     private func sleep() -> Int32 {
-        var sleep = flights.isEmpty ? Self.longestSleep : min(nextCheck - .now, Self.longestSleep)
+        var sleep = flights.isEmpty ? Self.longestSleep : min(nextCheck - UptimeClock.now, Self.longestSleep)
         if !retired.isEmpty {
             sleep = min(sleep, retired.contains { $0.hasMoved } ? .zero : Self.sleepBesideRetired)
         }
@@ -101,7 +101,7 @@ final class CurlLoop {
             let target = try means.book.target(request.url)
             let flight = CurlExchange(transfer, target: target, means)
             flights[ObjectIdentifier(transfer)] = flight
-            let now = ContinuousClock.now
+            let now = UptimeClock.now
             nextCheck = min(nextCheck, now + CurlExchange.patience(within: request.deadline - now))
             begin(flight)
         } catch {
@@ -127,8 +127,8 @@ final class CurlLoop {
         guard let easy = spares.popLast() ?? CurlEasy() else {
             return finish(flight, .failure(.unreachable("No memory is left for another transfer.")))
         }
-        let now = ContinuousClock.now
-        if pool.isStale(now) || means.isDoubted(pool.made) { retire() }
+        let now = UptimeClock.now
+        if pool.isStale(.now) || means.isDoubted(pool.made) { retire() }
         let meter = PaceMeter(window: means.configuration.stallTimeout, now: now)
         nextCheck = min(nextCheck, meter.nextLook)
         flight.beginExchange(
@@ -137,7 +137,7 @@ final class CurlLoop {
             return finish(flight, .failure(.unsendable(Self.lackingOptions)))
         }
         flying[easy.id] = flight
-        pool.begin(easy, now: now)
+        pool.begin(easy)
         means.count(flight.request.purpose) { counts in
             switch flight.request.method {
             case .head: counts.head += 1

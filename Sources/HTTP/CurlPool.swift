@@ -2,6 +2,7 @@ import Rankings
 import CCurl
 import Glibc
 import Synchronization
+import System
 
 /// One multi handle: connections that are used, and retired, together.
 ///
@@ -21,7 +22,7 @@ import Synchronization
     let multi: UnsafeMutableRawPointer
     /// The guard of its sockets; the last callback of its connections needs it.
     let loopGuard: LoopGuard
-    let made = ContinuousClock.now
+    let made = UptimeClock.now
     /// The time at which the last exchange began here, or bytes came.
     private(set) var lastUse = ContinuousClock.now
     /// Whether bytes came in the last turn.
@@ -58,14 +59,14 @@ import Synchronization
     /// Whether no exchange is under way.
     var isEmpty: Bool { flying == 0 }
 
-    /// Whether its idle connections are too old, by a clock that continues while the machine sleeps.
+    /// Whether its idle connections are too old, by a clock that goes on while the machine is suspended.
     func isStale(_ now: ContinuousClock.Instant) -> Bool {
         isEmpty && now - lastUse > Self.longestIdle
     }
 
     /// Gives a handle to libcurl.
-    func begin(_ easy: CurlEasy, now: ContinuousClock.Instant) {
-        lastUse = now
+    func begin(_ easy: CurlEasy) {
+        lastUse = .now
         flying += 1
         _ = unsafe curl_multi_add_handle(multi, easy.pointer)
     }
@@ -101,7 +102,7 @@ import Synchronization
     /// Records that bytes came from an origin.
     func heard(_ origin: String, now: ContinuousClock.Instant) {
         hasMoved = true
-        lastUse = now
+        lastUse = .now
         heard[origin] = now
     }
 
@@ -149,7 +150,7 @@ final class LoopGuard: Sendable {
 
     /// Records that the loop begins a turn.
     func beginTurn(isBusy: Bool) {
-        let now = ContinuousClock.now
+        let now = UptimeClock.now
         let starts = state.withLock { state in
             state.turnBegan = now
             state.isBusy = isBusy
@@ -158,7 +159,7 @@ final class LoopGuard: Sendable {
         }
         guard starts else { return }
         Task.detached { [self] in
-            repeat { try? await Task.sleep(for: Self.pause) } while look(.now)
+            repeat { try? await Task.sleep(for: Self.pause) } while look(UptimeClock.now)
         }
     }
 

@@ -1,6 +1,7 @@
 package import Rankings
 import Glibc
 import Synchronization
+import System
 
 /// A client for whole answers with retries: API requests, HEADs and probes.
 ///
@@ -241,7 +242,7 @@ package final class WarmConnections: Sendable {
     ///   - now: The clock for the age of connections.
     package init(
         _ transport: any Transport, to url: String, headers: [String],
-        now: @escaping @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }
+        now: @escaping @Sendable () -> ContinuousClock.Instant = { UptimeClock.now }
     ) {
         self.transport = transport
         self.url = url

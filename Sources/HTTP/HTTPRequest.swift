@@ -478,8 +478,8 @@ package struct TimeSource: Sendable {
     /// Waits for a duration; throws if the task is cancelled.
     package let sleep: @Sendable (Duration) async throws -> Void
 
-    /// The system's clock.
-    package static let system = TimeSource(ContinuousClock())
+    /// The machine's clock.
+    package static let system = TimeSource(UptimeClock())
 
     /// Unix seconds (time(2)).
     package static let wallClock: @Sendable () -> Int64 = { Int64(time(nil)) }

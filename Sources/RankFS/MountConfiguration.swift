@@ -1,4 +1,5 @@
 package import Rankings
+import System
 
 /// The parameters of a mount.
 package struct MountConfiguration: Sendable {
@@ -41,7 +42,7 @@ package struct MountConfiguration: Sendable {
     /// The wall clock, in Unix seconds.
     package var now: @Sendable () -> Int64
     /// The monotonic clock for remembered visits of programs.
-    package var monotonicNow: @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }
+    package var monotonicNow: @Sendable () -> ContinuousClock.Instant = { UptimeClock.now }
     /// The name of the mount in side bars.
     package var volumeName = "Rankings"
     /// The queries about calling programs.

@@ -100,7 +100,7 @@ package final class Renderer: Rendering {
             let actions = state.withLock { state in
                 state.lastJob += 1
                 state.pending[state.lastJob] = Pending(job: job, descriptor: descriptor, continuation: continuation)
-                return state.plan.submit(state.lastJob, isLong: job.isLong, now: .now)
+                return state.plan.submit(state.lastJob, isLong: job.isLong, now: UptimeClock.now)
             }
             perform(actions)
         }
@@ -149,7 +149,7 @@ package final class Renderer: Rendering {
             case .wake(let duration):
                 configuration.later(duration) { [weak self] in
                     guard let self else { return }
-                    perform(state.withLock { $0.plan.tick(now: .now) })
+                    perform(state.withLock { $0.plan.tick(now: UptimeClock.now) })
                 }
             }
         }
@@ -164,7 +164,7 @@ package final class Renderer: Rendering {
             guard let process else { throw .cancelled }
             outcome = .lost
             let answer = try process.perform(
-                pending.job, with: pending.descriptor, by: .now + configuration.patience(pending.job))
+                pending.job, with: pending.descriptor, by: UptimeClock.now + configuration.patience(pending.job))
             outcome = .answered
             if case .refused(let error) = answer { throw error }
             result = .success(answer)
@@ -173,7 +173,7 @@ package final class Renderer: Rendering {
             result = .failure(error)
         }
         if outcome != .answered { state.withLock { $0.processes.removeValue(forKey: worker) }?.end() }
-        perform(state.withLock { $0.plan.finished(worker, outcome, now: .now) })
+        perform(state.withLock { $0.plan.finished(worker, outcome, now: UptimeClock.now) })
         pending.continuation.resume(returning: result)
     }
 
@@ -251,7 +251,7 @@ final class RenderProcess: Sendable {
             throw .unavailable("\(path): \(error.text)")
         }
         do throws(SystemError) {
-            let greeting = try channel.receive(upTo: Protection.greetingLength, by: .now + Self.startPatience)
+            let greeting = try channel.receive(upTo: Protection.greetingLength, by: UptimeClock.now + Self.startPatience)
             guard let protection = Protection(greeting: greeting) else { throw Channel.tooLong }
             self.protection = protection
         } catch {

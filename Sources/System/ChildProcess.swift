@@ -224,7 +224,7 @@ extension Files {
         var waiting = pollfd(fd: descriptor, events: Int16(events), revents: 0)
         while true {
             // A minute at most at once.
-            let left = deadline.map { min(ContinuousClock.now.duration(to: $0), .seconds(60)) }
+            let left = deadline.map { min(UptimeClock.now.duration(to: $0), .seconds(60)) }
             if let left, left <= .zero { throw SystemError(code: ETIMEDOUT) }
             let count = unsafe poll(&waiting, 1, left.map { Int32(($0 / .milliseconds(1)).rounded(.up)) } ?? -1)
             if count > 0 { return }
