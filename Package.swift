@@ -172,7 +172,7 @@ let package = Package(
                 "SampleSource", "rankfs-render", "TestSupport",
             ]),
         tests(
-            "OriginTests", ["Origin", "Rankings", "System", "CZlib", "CTurboJPEG", "CPNG", "TestSupport"],
+            "OriginTests", ["Origin", "Rankings", "System", "CTurboJPEG"],
             excluding: ["Boorus/Payloads"]),
         tests(
             "ProgramTests",

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Origin
 
-@Suite(.timeLimit(.minutes(1))) struct FaultTests {
+@Suite(.timeLimit(.minutes(5))) struct FaultTests {
     private func post(_ server: OriginServer, _ script: String) async -> Int {
         await fetch(server, "/_control", method: "POST", body: script).status
     }

@@ -1,4 +1,3 @@
-import CPNG
 import CTurboJPEG
 import Testing
 
@@ -18,34 +17,9 @@ import Testing
             #expect(bytes.count == picture.bytes)
             #expect(bytes.prefix(2) == [0xff, 0xd8])
             #expect(bytes.suffix(2) == [0xff, 0xd9])
-            #expect(try decodedSize(bytes) == picture.pixels)
+            #expect(try decoded(bytes).size == picture.pixels)
             #expect(max(picture.pixels.width, picture.pixels.height) <= 1200)
         }
-    }
-
-    @Test func originalsHaveTheRecordsPixels() throws {
-        for format in [Format.jpg, .png] {
-            let found = try #require(
-                universe.newest(.original) { work, _ in
-                    work.format == format && work.kind != .animation && work.pages[0].width < 1400
-                })
-            let picture = try #require(universe.picture(at: found.path))
-            let bytes = try #require(picture.file())
-            #expect(bytes.count == picture.bytes)
-            #expect(picture.pixels == found.work.pages[0])
-            #expect(try (format == .jpg ? decodedSize(bytes) : pngSize(bytes)) == picture.pixels)
-        }
-    }
-
-    @Test func paddingIsLegal() throws {
-        let (subject, pixels) = (PictureSubject(scene: 5), PixelSize(width: 60, height: 90))
-        let drawn = try #require(Scene.paint(subject, pixels, dot: 1).file(.jpg, quality: 80))
-        for padding in [4, 5, 4095, 4096, 4099, 4100, 4101, 200_000] {
-            let padded = try #require(Format.jpg.padded(drawn, to: drawn.count + padding, salt: 7))
-            #expect(padded.count == drawn.count + padding)
-            #expect(try decodedSize(padded) == pixels, "\(padding) bytes of padding")
-        }
-        #expect(Format.jpg.padded(drawn, to: drawn.count + 3, salt: 7) == nil)
     }
 
     /// People, and what tests desktops, tell the pictures of a day apart by their looks.
@@ -105,10 +79,6 @@ import Testing
         let reason: String
     }
 
-    private func decodedSize(_ bytes: [UInt8]) throws -> PixelSize {
-        try decoded(bytes).size
-    }
-
     /// Decodes every pixel with TurboJPEG, whose warnings count as errors.
     private func decoded(_ bytes: [UInt8]) throws -> (size: PixelSize, dots: [UInt8]) {
         let handle = tjInitDecompress()
@@ -127,19 +97,5 @@ import Testing
                 handle, bytes, UInt(bytes.count), &pixels, width, 0, height, Int32(TJPF_RGB.rawValue), flags) == 0
         else { throw Undecodable(reason: String(cString: tjGetErrorStr2(handle))) }
         return (PixelSize(width: Int(width), height: Int(height)), pixels)
-    }
-
-    /// Decodes every pixel with libpng, which holds each chunk against its checksum.
-    private func pngSize(_ bytes: [UInt8]) throws -> PixelSize {
-        var image = png_image()
-        image.version = png_uint_32(PNG_IMAGE_VERSION)
-        defer { png_image_free(&image) }
-        guard png_image_begin_read_from_memory(&image, bytes, bytes.count) != 0 else {
-            throw Undecodable(reason: "libpng")
-        }
-        image.format = png_uint_32(PNG_FORMAT_FLAG_COLOR)
-        var pixels = [UInt8](repeating: 0, count: Int(image.width * image.height) * 3)
-        guard png_image_finish_read(&image, nil, &pixels, 0, nil) != 0 else { throw Undecodable(reason: "libpng") }
-        return PixelSize(width: Int(image.width), height: Int(image.height))
     }
 }

@@ -43,7 +43,8 @@ import Testing
 
     private static let rows =
         rankings.map { Row("/ranking.php?format=json&\($0.query)", $0.status) } + [
-            Row("/ranking.php?mode=daily_r18", 403, as: .rejected),
+            Row("/ranking.php?mode=daily_r18", 403, as: .rejected), Row("/ranking.php?mode=daily", 200, as: .rejected),
+            Row(following, 400, as: .rejected), Row("/ajax/illust/900000005", 400, as: .rejected),
             Row("/ranking.php?mode=daily_r18&p=2", 200, as: visitor),
             Row("/ranking.php?mode=daily_r18&p=3", 404, as: visitor),
             Row("/ranking.php?mode=r18g&p=2", 404, as: visitor),

@@ -39,29 +39,6 @@ import Testing
         #expect(await fetch(server, "/", referer: false).status == 403)
     }
 
-    @Test func ranges() async throws {
-        let server = try OriginServer.start()
-        defer { server.stop() }
-        for chunked in [false, true] {
-            let path = try path(chunked: chunked)
-            let whole = await fetch(server, path)
-            let part = await fetch(server, path, headers: ["Range: bytes=70000-80000"])
-            #expect(part.status == 206)
-            #expect(part["Content-Range"] == "bytes 70000-80000/\(whole.body.count)")
-            #expect(part.body.elementsEqual(whole.body[70000...80000]))
-            let beyond = await fetch(server, path, headers: ["Range: bytes=\(whole.body.count)-"])
-            #expect(beyond.status == 416)
-            #expect(beyond["Content-Range"] == "bytes */\(whole.body.count)")
-            let modified = try #require(whole["Last-Modified"])
-            let same = await fetch(server, path, headers: ["Range: bytes=0-0", "If-Range: \(modified)"])
-            #expect(same.status == 206)
-            let changed = await fetch(
-                server, path, headers: ["Range: bytes=0-0", "If-Range: Sun, 01 Jan 2012 00:00:00 GMT"])
-            #expect(changed.status == 200)
-            #expect(changed.body == whole.body)
-        }
-    }
-
     @Test func someAnswersComeWithoutALength() async throws {
         let server = try OriginServer.start()
         defer { server.stop() }

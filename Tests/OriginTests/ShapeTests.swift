@@ -67,8 +67,7 @@ import Testing
 
     private static let authors: [Row] =
         [
-            Row(
-                target: "/ajax/user/1001", recorded: ["ajax-user/daydreamer-json-pixiv-ajax-api-docs-9153585"]),
+            Row(target: "/ajax/user/1001", recorded: ["ajax-user/daydreamer-json-pixiv-ajax-api-docs-9153585"]),
             // the recorded author has no page of their own
             Row(
                 target: "/ajax/user/1001?full=1",
@@ -96,14 +95,9 @@ import Testing
                     "ajax-illust/daydreamer-json-pixiv-ajax-api-docs-100412238",
                 ])
         } + [
-            Row(
-                target: "/ajax/illust/900000005/pages",
-                recorded: ["ajax-illust-pages/CWHer-PixivCrawler-93172108"]),
-            Row(
-                target: work("longAnimation") + "/ugoira_meta", recorded: ["ajax-ugoira-meta/item4-ugoira-74442143"]),
-            Row(
-                target: work("twelvePages") + "/ugoira_meta",
-                recorded: ["ajax-error/item4-ugoira-not-an-ugoira-ko"]),
+            Row(target: "/ajax/illust/900000005/pages", recorded: ["ajax-illust-pages/CWHer-PixivCrawler-93172108"]),
+            Row(target: work("longAnimation") + "/ugoira_meta", recorded: ["ajax-ugoira-meta/item4-ugoira-74442143"]),
+            Row(target: work("twelvePages") + "/ugoira_meta", recorded: ["ajax-error/item4-ugoira-not-an-ugoira-ko"]),
         ]
 
     private static let errors: [Row] =
@@ -156,8 +150,7 @@ enum Shape {
                 found.append("\(path).\(key) is missing")
             }
             return found
-        default:
-            return []
+        default: return []
         }
     }
 
