@@ -17,17 +17,6 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        // Clocks change at two in the morning, so that the day of a change begins by the old time.
-        ("2006-04-02", -5), ("2006-04-03", -4), ("2006-10-29", -4), ("2006-10-30", -5),
-        ("2007-03-11", -5), ("2007-03-12", -4), ("2007-11-04", -4), ("2007-11-05", -5),
-        ("2024-03-10", -5), ("2024-03-11", -4), ("2024-11-03", -4), ("2024-11-04", -5),
-        ("2026-03-08", -5), ("2026-03-09", -4), ("2026-11-01", -4), ("2026-11-02", -5),
-    ])
-    func summersBeginAndEnd(date: String, hours: Int64) {
-        #expect(DanbooruEngine.secondsAhead(day(date)) == hours * 3600)
-    }
-
     @Test func theNewestDayIsYesterday() {
         let days = DanbooruEngine.description.days(of: .day)
         // 2024-07-02, midnight in New York.

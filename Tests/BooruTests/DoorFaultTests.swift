@@ -111,31 +111,11 @@ struct Door: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// Children that no program plays any more are no reason to refuse the post itself.
-    @Test func aPostWhoseChildrenAreFlashFilesIsThere() async throws {
-        let flash = danbooruPost(7, ["parent_id": 5, "file_ext": "swf"])
-        let board = FakeBoard(try text(danbooruPost(5, ["parent_id": NSNull()])), try text([flash]))
-        let family = try await board.source().page(of: ListingKey(.family, 5), 1, deadline: deadline)
-        #expect(family.works.map(\.id.rawValue) == [5])
-    }
-
-    /// Each record is requested once, and the children of each.
-    @Test(arguments: [[5], [5, 7], [5, 7, 6]]) func aPostThatIsItsOwnAncestor(ring: [Int]) async throws {
-        var answers = try ring.indices.map { place in
-            try text(danbooruPost(ring[place], ["parent_id": ring[(place + 1) % ring.count], "has_children": true]))
-        }
-        for _ in ring { answers.append(try text(ring.map { danbooruPost($0) })) }
-        let board = FakeBoard(answers.map { (200, $0) })
-        let family = try await board.source().page(of: ListingKey(.family, 5), 1, deadline: deadline)
-        #expect(family.works.map(\.id.rawValue) == ring.map { Int64($0) })
-        #expect(board.urls.count == ring.count * 2)
-    }
-
     /// They are posts of which none can be shown, and not none.
     @Test func aListOfFlashFilesAloneIsRefused() async throws {
         let flash = danbooruPost(4, ["file_ext": "swf"])
-        for name in ["artists/somebody", "search/hat", "pools/3"] {
-            let key = try #require(ListingKey(text: name))
+        for name in ["artists/somebody", "search/hat", "pools/3", "a day"] {
+            let key = name == "a day" ? .ranking(.day, day("2024-05-01")) : try #require(ListingKey(text: name))
             let pool = try text(["id": 3, "post_ids": [4]])
             let board = name == "pools/3" ? FakeBoard(pool, try text([flash])) : FakeBoard(try text([flash]))
             #expect(await board.source().failure(of: key) == .withheld(Withholding.all), "\(name)")

@@ -23,18 +23,15 @@ import Testing
                 #expect(work.ratings == max(0, told.int("score") ?? 0) && work.withheld == nil && work.isAI == false)
                 let asset = told.object("media_asset")
                 #expect(try work.uploaded == moment(asset?.text("created_at") ?? told.text("created_at")))
-                let original = try #require(
-                    source.location(of: work.id, picture: work.picture, page: 0, rendition: .original))
+                let original = try #require(source.location(of: work, .original))
                 #expect(original.url == told.text("file_url") && original.fileExtension == told.text("file_ext"))
                 #expect(original.size == Int64(told.int("file_size") ?? 0) && original.digest == told.text("md5"))
                 #expect(original.headers.isEmpty)
-                let small = try #require(
-                    source.location(of: work.id, picture: work.picture, page: 0, rendition: .small))
+                let small = try #require(source.location(of: work, .small))
                 let preview = told.text("preview_file_url")
                 #expect(small.url == (asset == nil ? preview : preview?.replacing("180x180", with: "360x360")))
                 #expect(small.size == nil && small.digest == nil && small.fileExtension == "jpg")
-                let regular = try #require(
-                    source.location(of: work.id, picture: work.picture, page: 0, rendition: .regular))
+                let regular = try #require(source.location(of: work, .regular))
                 #expect(regular.url == told.text("large_file_url"))
                 #expect((regular.size == nil) == (told["has_large"] as? Bool))
             }
@@ -56,19 +53,17 @@ import Testing
                 #expect(work.tags == (told.text("tags") ?? "").split(separator: " ").map(String.init))
                 #expect(work.uploaded == Int64(told.int("created_at") ?? 0) && work.ratings == told.int("score"))
                 #expect(work.title == "\(work.id.rawValue)", "the answer has no types of tags")
-                let original = try #require(
-                    source.location(of: work.id, picture: work.picture, page: 0, rendition: .original))
+                let original = try #require(source.location(of: work, .original))
                 #expect(original.url == told.text("file_url") && original.digest == told.text("md5"))
                 #expect(original.size == Int64(told.int("file_size") ?? 0))
                 #expect(
                     original.fileExtension == (told.text("file_url") ?? "").split(separator: ".").last.map(String.init))
-                let regular = try #require(
-                    source.location(of: work.id, picture: work.picture, page: 0, rendition: .regular))
+                let regular = try #require(source.location(of: work, .regular))
                 #expect(regular.url == told.text("sample_url"))
                 let bytes = told.int("sample_file_size") ?? 0
                 #expect(regular.size == Int64(bytes > 0 ? bytes : told.int("file_size") ?? 0))
                 #expect((regular.digest == nil) == (bytes > 0))
-                let small = source.location(of: work.id, picture: work.picture, page: 0, rendition: .small)
+                let small = source.location(of: work, .small)
                 #expect(small?.url == told.text("preview_url") && small?.size == nil)
             }
         }

@@ -95,8 +95,7 @@ import Testing
         let source = board.source()
         let references = try await source.originals(of: WorkID(rawValue: 5), deadline: deadline)
         #expect(references.count == 1)
-        let location = source.location(
-            of: WorkID(rawValue: 5), picture: references[0], page: 0, rendition: .original)
+        let location = source.location(of: WorkID(rawValue: 5), picture: references[0], page: 0, rendition: .original)
         #expect(location?.size == 1000)
     }
 }

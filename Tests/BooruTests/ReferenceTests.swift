@@ -6,11 +6,7 @@ import Testing
 
 /// What listings keep of a post's files, and which addresses are believed.
 @Suite struct ReferenceTests {
-    private let places = hosts(DanbooruLike.engine)
-
-    private enum DanbooruLike {
-        static let engine = yandere
-    }
+    private let places = hosts(yandere)
 
     private func file(_ place: String, _ fileExtension: String = "jpg", size: Int64? = nil) -> PostFile {
         PostFile(place: place, fileExtension: fileExtension, size: size)
@@ -84,7 +80,7 @@ import Testing
     @Test func anOriginOfOnesOwnTakesEveryHostsPlace() throws {
         let work = try #require(try moebooru().post?.work)
         let source = FakeBoard().source(yandere, imageURL: "http://127.0.0.1:8080")
-        let small = source.location(of: work.id, picture: work.picture, page: 0, rendition: .small)
+        let small = source.location(of: work, .small)
         #expect(small?.url == "http://127.0.0.1:8080/data/preview/ab/cd/00000000000000000000000000000005.jpg")
         // A listing costs its pages and nothing else: no connection is made ahead.
         #expect(source.imageHost == nil)
@@ -97,8 +93,8 @@ import Testing
     @Test func aWorkHasOnePage() throws {
         let work = try #require(try moebooru().post?.work)
         let source = FakeBoard().source(yandere)
-        #expect(source.location(of: work.id, picture: work.picture, page: 1, rendition: .original) == nil)
-        #expect(source.location(of: work.id, picture: work.picture, page: 0, rendition: .archive) == nil)
+        #expect(source.location(of: work, .original, page: 1) == nil)
+        #expect(source.location(of: work, .archive) == nil)
         #expect(source.files(of: work)?.map(\.stem) == ["original", "sample"])
         #expect(source.files(of: work)?.map(\.rendition) == [.original, .regular])
         #expect(source.originalCandidates(of: work) == [work.picture])

@@ -42,6 +42,13 @@ extension ScriptedService {
     }
 }
 
+extension BooruSource {
+    /// Where the picture of a work is.
+    func location(of work: Work, _ rendition: Rendition, page: Int = 0) -> PictureLocation? {
+        location(of: work.id, picture: work.picture, page: page, rendition: rendition)
+    }
+}
+
 let deadline = ContinuousClock.now.advanced(by: .seconds(600))
 let yandere = MoebooruEngine(.yandere)
 let konachan = MoebooruEngine(.konachan)
