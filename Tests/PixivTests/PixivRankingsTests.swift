@@ -8,11 +8,6 @@ import TestSupport
 @Suite struct PixivRankingsTests {
     private let facts = PixivSource.facts
 
-    @Test("a day begins at midnight in Japan, 15:00 UTC of the day before")
-    func begins() throws {
-        #expect(PixivRankings.calendar.begins(try #require(Day("2022-05-01"))) == 1_651_330_800)
-    }
-
     @Test("modes for works made with AI begin with them, all others in 2007")
     func firstDays() {
         for mode in RankingMode.everyone + RankingMode.signedIn {

@@ -38,31 +38,6 @@ struct RankingRequestTests {
         #expect(service.requests.map(\.patience) == [.zero, .seconds(120)])
     }
 
-    @Test("what a person comes to wait for does not wait for its turn any more")
-    func raised() async throws {
-        let (clock, urgency, transport) = (ManualClock(), Urgency(), HeldTransport())
-        var rules = RequestQueue.Rules(wallClock: { 0 })
-        rules.rate = RequestRate(burst: 2, perSecond: 1)
-        rules.time = TimeSource(clock)
-        let client = HTTPClient(transport: RequestQueue(transport, rules: rules), time: TimeSource(clock))
-        let source = PixivSource(
-            SourceMeans(
-                send: { request throws(Failure) in try await client.send(request) }, apiURL: nil, imageURL: nil,
-                wallClock: { 0 }))
-        let pages = Task {
-            try await RequestUrgency.$isBackground.withValue(true) {
-                try await Urgency.$current.withValue(urgency) {
-                    for _ in 1...2 { _ = try await source.page(of: .ranking(.daily, day), 1, deadline: deadline) }
-                }
-            }
-        }
-        await transport.waitForRequest(at: 0).respond(status: 200, body: Array(ranking().utf8))
-        await clock.waitForSleepers(1)
-        urgency.raise()
-        await transport.waitForRequest(at: 1).respond(status: 200, body: Array(ranking().utf8))
-        try await pages.value
-    }
-
     @Test("a ranking of one content is asked by mode and content, and no other content is taken for it")
     func contents() async throws {
         let mode = try #require(RankingMode(rawValue: "daily-manga"))

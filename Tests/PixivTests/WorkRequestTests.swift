@@ -73,23 +73,6 @@ struct WorkRequestTests {
         #expect(service.events.isEmpty)
     }
 
-    @Test("full records, animations and authors")
-    func records() async throws {
-        let service = try service(
-            "ajax-illust/daydreamer-json-pixiv-ajax-api-docs-100412238", "ajax-ugoira-meta/item4-ugoira-74442143",
-            "ajax-user/daydreamer-json-pixiv-ajax-api-docs-9153585-full1")
-        let source = service.source()
-        #expect(try await source.details(of: WorkID(rawValue: 100_412_238), deadline: deadline).tags.count == 7)
-        #expect(try await source.animation(of: WorkID(rawValue: 74_442_143), deadline: deadline).frames.count == 77)
-        #expect(try await source.profile(of: UserID(rawValue: 9_153_585), deadline: deadline).following == 349)
-        #expect(
-            service.urls == [
-                "https://www.pixiv.net/ajax/illust/100412238", "https://www.pixiv.net/ajax/illust/74442143/ugoira_meta",
-                "https://www.pixiv.net/ajax/user/9153585?full=1",
-            ])
-        #expect(service.requests.allSatisfy { $0.headers == [referer] })
-    }
-
     @Test("a tag that is listed under another name is requested as the service calls it")
     func namedTags() async throws {
         let body = #"{"error":false,"message":"","body":{"works":[],"total":0}}"#
@@ -162,41 +145,30 @@ struct WorkRequestTests {
         #expect(service.urls == ["https://www.pixiv.net/ajax/collection/35931581765300027379"])
     }
 
-    @Test("bookmarks and followed authors are asked for by range")
+    @Test("bookmarks and other lists are asked for by range")
     func ranges() {
         let user = UserID(rawValue: 7)
-        #expect(
-            PixivRoutes.bookmarks(of: user, page: 1)
-                == "/ajax/user/7/illusts/bookmarks?tag=&offset=0&limit=48&rest=show")
-        #expect(
-            PixivRoutes.bookmarks(of: user, page: 3)
-                == "/ajax/user/7/illusts/bookmarks?tag=&offset=96&limit=48&rest=show")
-        #expect(PixivRoutes.feed(isRestricted: false, page: 2) == "/ajax/follow_latest/illust?p=2&mode=all")
-        #expect(PixivRoutes.feed(isRestricted: true, page: 1) == "/ajax/follow_latest/illust?p=1&mode=r18")
-        #expect(PixivRoutes.related(to: WorkID(rawValue: 9)) == "/ajax/illust/9/recommend/init?limit=18")
-        #expect(
-            PixivRoutes.works([WorkID(rawValue: 5), WorkID(rawValue: 7)], of: ListingKey(.related, 9))
-                == "/ajax/illust/recommend/illusts?illust_ids%5B%5D=5&illust_ids%5B%5D=7")
-        #expect(
-            PixivRoutes.works(ofAuthorAndTag: "11/Fate／a b", page: 2)
-                == "/ajax/user/11/illustmanga/tag?tag=Fate%2Fa%20b&offset=48&limit=48")
-        #expect(
-            PixivRoutes.works(ofAuthorAndTag: "11/\u{301}a", page: 1)
-                == "/ajax/user/11/illustmanga/tag?tag=%CC%81a&offset=0&limit=48", "a mark that combines with the slash")
-        for text in ["", "11", "11/", "/a", "0/a", "-1/a", "x/a"] {
-            #expect(PixivRoutes.works(ofAuthorAndTag: text, page: 1) == nil, "\(text)")
-        }
+        let (bookmarks, tagged) = ("/ajax/user/7/illusts/bookmarks", "/ajax/user/11/illustmanga/tag?tag=")
         func own(_ key: String) -> String? {
             ListingKey(text: key).flatMap { PixivRoutes.ownBookmarks($0, page: 1)?.path }
         }
-        let route = "/ajax/user/7/illusts/bookmarks"
-        #expect(own("bookmarks-private/7") == "\(route)?tag=&offset=0&limit=48&rest=hide")
-        #expect(own("bookmark-tag/7/a／b c") == "\(route)?tag=a%2Fb%20c&offset=0&limit=48&rest=show")
-        #expect(own("bookmark-month/7/2026-10") == "\(route)?tag=&bm=202610&offset=0&limit=48&rest=show")
+        let rows: [(String?, String)] = [
+            (PixivRoutes.bookmarks(of: user, page: 3), bookmarks + "?tag=&offset=96&limit=48&rest=show"),
+            (PixivRoutes.following(of: user, page: 2), "/ajax/user/7/following?offset=24&limit=24&rest=show"),
+            (PixivRoutes.feed(isRestricted: false, page: 2), "/ajax/follow_latest/illust?p=2&mode=all"),
+            (PixivRoutes.works(ofAuthorAndTag: "11/Fate／a b", page: 2), tagged + "Fate%2Fa%20b&offset=48&limit=48"),
+            // A mark that combines with the slash.
+            (PixivRoutes.works(ofAuthorAndTag: "11/\u{301}a", page: 1), tagged + "%CC%81a&offset=0&limit=48"),
+            (own("bookmarks-private/7"), bookmarks + "?tag=&offset=0&limit=48&rest=hide"),
+            (own("bookmark-tag/7/a／b c"), bookmarks + "?tag=a%2Fb%20c&offset=0&limit=48&rest=show"),
+            (own("bookmark-month/7/2026-10"), bookmarks + "?tag=&bm=202610&offset=0&limit=48&rest=show"),
+        ]
+        for (route, expected) in rows { #expect(route == expected) }
+        for text in ["", "11", "11/", "/a", "0/a", "-1/a", "x/a"] {
+            #expect(PixivRoutes.works(ofAuthorAndTag: text, page: 1) == nil, "\(text)")
+        }
         for key in ["bookmark-month/7/2026-1", "bookmark-month/7/latest", "bookmark-tag/7", "bookmark-tag/x/a"] {
             #expect(own(key) == nil, "\(key)")
         }
-        #expect(PixivRoutes.series(WorkID(rawValue: 9), page: 1) == "/ajax/series/9?p=1")
-        #expect(PixivRoutes.following(of: user, page: 2) == "/ajax/user/7/following?offset=24&limit=24&rest=show")
     }
 }

@@ -76,14 +76,6 @@ struct AjaxPayloadTests {
         try compare(list.works, told.filter { seen.insert($0.text("id") ?? "").inserted })
     }
 
-    @Test("works with a tag")
-    func tag() throws {
-        let (body, payload) = try body("ajax-user-illusts-tag/Nandaka-PixivUtil2-tag-not-last-page")
-        let list = ListingPage(search: body)
-        #expect(list.works.count == 48 && list.unreadable == 0 && list.total == 118_752)
-        try compare(list.works, try self.list(payload, "illustManga", "data"))
-    }
-
     @Test("followed authors, with their newest works beside")
     func following() throws {
         let (body, payload) = try body("ajax-user-following/daydreamer-json-pixiv-ajax-api-docs-9153585")
@@ -112,16 +104,6 @@ struct AjaxPayloadTests {
         let works = try AuthorAnswers.allWorks(body)
         #expect(!told.isEmpty && works.count == told.count)
         #expect(works.map(\.rawValue) == told.compactMap { Int64($0) }.sorted(by: >))
-    }
-
-    @Test("the works of the same author beside a full record")
-    func beside() throws {
-        let (body, payload) = try body("ajax-illust/daydreamer-json-pixiv-ajax-api-docs-100412238")
-        let list = ListingPage(records: body["userIllusts"].members.map(\.value))
-        let told = try #require(payload.root.at("body", "userIllusts") as? [String: Any])
-        #expect(list.works.count == told.values.filter { !($0 is NSNull) }.count && list.unreadable == 0)
-        #expect(list.works.count > 3)
-        #expect(ListingPage(records: body["noLoginData"]["zengoIdWorks"].elements).works.count == 17)
     }
 
     @Test(

@@ -43,24 +43,6 @@ struct DetailsTests {
         #expect(throws: Failure.self) { try WorkAnswers.details(body, of: WorkID(rawValue: id.rawValue + 1)) }
     }
 
-    @Test("captions as text")
-    func captions() throws {
-        let links = try body("ajax-illust/Nandaka-PixivUtil2-test-image-info-32039274")
-        #expect(
-            PlainText.fromHTML(try #require(links.told.text("description")))
-                == """
-                EXIT TUNES様より冬コミ発売予定の「MAYU画集(仮)」に１枚描かせて頂きました。詳しくはこちらをご確認下さい！★ \
-                http://exittunes.com/event/c83/index.html
-                ★「MAYU」公式サイトhttp://mayusan.jp/
-                """)
-        let named = try body("ajax-illust/Nandaka-PixivUtil2-test-image-info2-67729319").body
-        let caption = try WorkAnswers.details(named, of: WorkID(rawValue: 67_729_319)).caption
-        #expect(caption.contains("\n※OrangeさんのPixivページ→　user/5199746 (https://www.pixiv.net/en/users/5199746)\n"))
-        #expect(caption.contains("→　twitter/Orangesekaii (https://twitter.com/Orangesekaii)\n\n私が"))
-        #expect(caption.hasSuffix("\nillust/67603292 (https://www.pixiv.net/en/artworks/67603292)"))
-        #expect(!caption.contains("<") && !caption.contains("&"))
-    }
-
     @Test("of an animation: its archive and 77 frames")
     func animation() throws {
         let (body, told) = try body("ajax-ugoira-meta/item4-ugoira-74442143")
@@ -116,8 +98,7 @@ struct DetailsTests {
     @Test("what recorded ones do not have: AI, series, other languages, minutes only, R-18G, withheld pictures")
     func invented() throws {
         func details(_ fields: String, urls: String? = nil) throws -> WorkDetails {
-            let picture =
-                "{\"regular\":\"https://i.pximg.net/img-master/img/2022/04/30/00/00/15/9_p0_master1200.jpg\"}"
+            let picture = "{\"regular\":\"https://i.pximg.net/img-master/img/2022/04/30/00/00/15/9_p0_master1200.jpg\"}"
             let text = "{\"id\":\"9\",\"urls\":\(urls ?? picture),\(fields)}"
             return try WorkAnswers.details(JSONReader.read(Array(text.utf8)), of: WorkID(rawValue: 9))
         }
@@ -133,10 +114,7 @@ struct DetailsTests {
             "tags":{"tags":[{"tag":"a","translation":{"ko":"b","en":"c"}},{"tag":"d","translation":{"en":"","ko":"e"}},{"tag":""},7]}
             """
         ).tags
-        #expect(
-            tags == [
-                WorkDetails.Tag(name: "a", translation: "c"), WorkDetails.Tag(name: "d", translation: "e"),
-            ])
+        #expect(tags == [WorkDetails.Tag(name: "a", translation: "c"), WorkDetails.Tag(name: "d", translation: "e")])
         let withheld = try details(
             "\"uploadDate\":\"2018-03-14T09:00:00+00:00\"", urls: "{\"regular\":null,\"original\":null}")
         #expect(withheld.work.withheld == "withheld" && withheld.work.picture.isEmpty)

@@ -76,8 +76,7 @@ struct ListAnswerTests {
         for (count, total, counted, hasNext) in [
             (48, 0, nil, true), (48, 10, nil, true), (48, 48, 48, false), (47, 0, 0, false), (5, 4, nil, true),
         ] as [(Int, Int, Int?, Bool)] {
-            let page = try ListAnswers.works(
-                Self.json("{\"works\":[\(entries(count))],\"total\":\(total)}"), page: 1)
+            let page = try ListAnswers.works(Self.json("{\"works\":[\(entries(count))],\"total\":\(total)}"), page: 1)
             #expect(page.hasNext == hasNext && page.total == counted, "\(count) of \(total)")
         }
         let users = (1...24).map { "{\"userId\":\($0)}" }.joined(separator: ",")
@@ -115,25 +114,6 @@ struct ListAnswerTests {
         let works = "{\"works\":{\"7\":\(entry(7)),\"6\":{\"id\":\"6\"}}}"
         let list = try AuthorAnswers.works(Self.json(works))
         #expect(list.works.map(\.id.rawValue) == [7] && list.unreadable == 1, "a map by number is none")
-    }
-
-    @Test("an advertisement is no entry, an entry without sense is counted")
-    func slots() throws {
-        let page = try search(
-            "\(entry(5)),{\"isAdContainer\":true},{\"id\":\"6\"},\(entry(5)),\(entry(4))", "\"total\":5", page: 1)
-        #expect(page.works.map(\.id.rawValue) == [5, 4] && page.unreadable == 1)
-    }
-
-    @Test("a recorded page of bookmarks, and the same as the last one")
-    func recorded() throws {
-        let bookmarks = try Envelope.body(of: Payload("ajax-user-bookmarks/CWHer-PixivCrawler-bookmark").json)
-        let page = try ListAnswers.works(bookmarks, page: 1)
-        #expect(page.hasNext)
-        #expect(try ListAnswers.works(bookmarks, page: 75).hasNext)
-        let rest = JSON.members([
-            ("works", .array(Array(bookmarks["works"].elements.prefix(43)))), ("total", bookmarks["total"]),
-        ])
-        #expect(try !ListAnswers.works(rest, page: 76).hasNext)
     }
 
     @Test(
@@ -225,8 +205,7 @@ struct ListAnswerTests {
         let named = body["data"]["detail"]["tiles"].elements.compactMap { $0["workId"].number }
         #expect(page.works.map(\.id.rawValue) == named)
         func read(_ tiles: String, _ records: String) throws -> ListingPage {
-            let text =
-                "{\"data\":{\"detail\":{\"tiles\":[\(tiles)]}},\"thumbnails\":{\"illust\":[\(records)]}}"
+            let text = "{\"data\":{\"detail\":{\"tiles\":[\(tiles)]}},\"thumbnails\":{\"illust\":[\(records)]}}"
             return try ListAnswers.collection(JSONReader.read(Array(text.utf8)))
         }
         func work(_ id: Int, _ kind: String = "illust") -> String {
@@ -278,8 +257,7 @@ struct ListAnswerTests {
         #expect(months.entries.count == 85, "one of 86 has none")
         #expect(months.authors.first?.name == "2026-12")
         let counted = try Self.json(#"[{"period":"2026-12","count":0},{"period":"2026-11","count":1}]"#)
-        #expect(
-            try ListAnswers.names(counted, "period", TagName.month).authors.map(\.name) == ["2026-11"])
+        #expect(try ListAnswers.names(counted, "period", TagName.month).authors.map(\.name) == ["2026-11"])
         for (text, isRefused) in [
             (#"{"public":[],"tooManyBookmark":true}"#, true), (#"{"public":[],"tooManyBookmarkTags":true}"#, true),
             (#"{"public":[],"tooManyBookmark":false,"tooManyBookmarkTags":false}"#, false),
@@ -287,9 +265,8 @@ struct ListAnswerTests {
         ] {
             let answer = Result { () throws(Failure) in try ListAnswers.bookmarkTags(Self.json(text)) }
             #expect(
-                isRefused
-                    ? answer == .failure(.withheld("too many bookmarks"))
-                    : try answer.get().entries.isEmpty, "\(text)")
+                isRefused ? answer == .failure(.withheld("too many bookmarks")) : try answer.get().entries.isEmpty,
+                "\(text)")
         }
         let page = try ListAnswers.works(body("bookmarks"), page: 1)
         #expect(page.works.count == (try body("bookmarks")["works"].elements.count) && page.unreadable == 0)
@@ -304,10 +281,8 @@ struct ListAnswerTests {
             let text = "{\"works\":[\(entries)],\"total\":\(total)}"
             return try ListAnswers.works(JSONReader.read(Array(text.utf8)), page: page)
         }
-        #expect(
-            try page("", "0", 1) == ListingPage(works: [], total: 0, hasNext: false, unreadable: 0))
-        #expect(
-            try page("", "100", 2) == ListingPage(works: [], total: 100, hasNext: true, unreadable: 0))
+        #expect(try page("", "0", 1) == ListingPage(works: [], total: 0, hasNext: false, unreadable: 0))
+        #expect(try page("", "100", 2) == ListingPage(works: [], total: 100, hasNext: true, unreadable: 0))
         #expect(try !page("", "100", 3).hasNext)
         #expect(try page(entry(5), "null", 1).hasNext)
         #expect(throws: Failure.pastTheEnd) { try page("", "96", 3) }
@@ -325,8 +300,7 @@ struct ListAnswerTests {
             try ListAnswers.works(Self.json("{\"works\":[],\"total\":96}"), page: 3, hasGaps: false)
         }
         #expect(isUnreadable(failure { try page("{\"id\":\"5\"}", "1", 1) }))
-        let masked =
-            """
+        let masked = """
             {"id":5,"title":"-----","userId":0,"isMasked":true,"maskReason":"r18","url":"https://s.pximg.net/common/images/limit_r18_360.png"}
             """
         let work = try #require(try page(masked, "1", 1).works.first)

@@ -1,6 +1,7 @@
 import Foundation
 import HTTP
 import Rankings
+import Sourcing
 import TestSupport
 import Testing
 
@@ -71,5 +72,22 @@ struct RefusalTests {
             #expect(service.requests.count == 1)
         }
         #expect(isUnreadable(await ask(FakeService([.failure(.tooLarge)]))))
+    }
+
+    @Test("every answer that is no limit is a welcome, whatever it says; no answer and trouble tell nothing")
+    func verdicts() async {
+        let words = "{\"error\":true,\"message\":\"\",\"body\":[]}"
+        let welcomes = [FakeService(ranking())] + [400, 401, 403, 404].map { FakeService(status: $0, words) }
+        let silences = [Failure.timedOut, .cancelled, .broken("x")].map { FakeService([.failure($0)]) }
+        for (services, verdict) in [
+            (welcomes, AnswerVerdict.fine), (silences + [FakeService(status: 502, "<html>")], .unknown),
+        ] {
+            for service in services {
+                _ = await ask(service)
+                #expect(service.verdicts == [verdict])
+            }
+        }
+        let garbled = FakeService("<html>", ranking())
+        #expect(await ask(garbled) == nil && garbled.verdicts == [.fine, .fine])
     }
 }

@@ -13,16 +13,11 @@ private let second = "456_MnOpQrStUvWx"
 
 /// A directory of one test.
 private final class Folder: Sendable {
-    let path = NSTemporaryDirectory() + "rankfs-session-\(UUID().uuidString)"
+    private let folder = TemporaryFolder()
+    var path: String { folder.path }
     let reports = Mutex<[String]>([])
     let expiries = Mutex(0)
     let now = Mutex<Int64>(10_000)
-
-    init() throws {
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
 
     func write(_ text: String, to name: String, mode: Int = 0o600) throws {
         let file = "\(path)/\(name)"
@@ -51,18 +46,14 @@ private final class Folder: Sendable {
 
 @Suite("Session files")
 struct SessionFileTests {
-    private let folder: Folder
-
-    init() throws { folder = try Folder() }
+    private let folder = Folder()
 
     private func signedIn(_ number: Int64) -> SignIn { .signedIn(UserID(rawValue: number)) }
 
     /// The user may sign out in a browser, and nothing refuses a stranger's question.
     @Test("answers that name nobody are a reason to check a session, at once where others named the user")
     func doubts() async throws {
-        let (folder, other) = (try Folder(), try Folder())
-        // The frame of the test outlives the last test of a run.
-        defer { for folder in [folder, other] { try? FileManager.default.removeItem(atPath: folder.path) } }
+        let other = Folder()
         try folder.write(first, to: "session")
         let keeper = folder.keeper([folder.place("session")])
         let cookie = try #require(keeper.cookie)
@@ -219,7 +210,6 @@ struct SessionFileTests {
 
     @Test("what an account does not show is named, each once")
     func withheld() async throws {
-        defer { try? FileManager.default.removeItem(atPath: folder.path) }
         try folder.write(first, to: "a")
         let keeper = folder.keeper([folder.place("a")])
         let refusal = #"{"error":true,"message":"不正なリクエストです。","body":[]}"#

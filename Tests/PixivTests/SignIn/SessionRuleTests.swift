@@ -11,8 +11,7 @@ private let header = "Cookie: PHPSESSID=123_AbCdEfGhIjKl"
 private let unknown = #"{"error":true,"message":"An unknown error occurred","body":[]}"#
 private let wrongRequest = #"{"error":true,"message":"不正なリクエストです。","body":[]}"#
 private let fineBody = #"{"error":false,"message":"","body":{"works":[],"total":0}}"#
-private let checkURL =
-    "https://www.pixiv.net/ajax/user/123/illusts/bookmarks?tag=&offset=0&limit=1&rest=show&lang=en"
+private let checkURL = "https://www.pixiv.net/ajax/user/123/illusts/bookmarks?tag=&offset=0&limit=1&rest=show&lang=en"
 
 @Suite("When the session goes along, and what answers tell of it")
 struct SessionRuleTests {
@@ -105,28 +104,39 @@ struct SessionRuleTests {
         #expect(source.modes == RankingMode.everyone + RankingMode.signedIn && source.signIn == .expired(user))
     }
 
-    @Test("a plain request that the session spoils is repeated without it", arguments: [400, 401, 403])
-    func spoilt(status: Int) async {
-        let service = script((status, unknown), (200, ranking()), (200, ranking()))
-        #expect(await rank(service) == nil)
-        #expect(keeper.signIn == .expired(user))
-        #expect(await rank(service) == nil)
-        #expect(carried(service) == [true, false, false])
+    /// Whether the service knows the session, its answers, with which requests the session went along, whether a ranking came,
+    /// and whether the session is still taken for good.
+    private static let askings: [(Bool, [(Int, String)], [Bool], Bool, Bool)] = [
+        (false, [(400, unknown), (200, ranking())], [true, false], true, false),
+        (false, [(401, unknown), (200, ranking())], [true, false], true, false),
+        (false, [(403, unknown), (200, ranking())], [true, false], true, false),
+        (false, [(400, unknown), (400, unknown)], [true, false], false, true),
+        (false, [(403, unknown), (403, unknown)], [true, false], false, true),
+        (true, [(400, unknown)], [true], false, true),
+        (true, [(401, unknown)], [true], false, true),
+        (true, [(403, unknown)], [true], false, true),
+        (false, [(400, wrongRequest)], [true], false, true), (false, [(401, wrongRequest)], [true], false, true),
+        (false, [(403, wrongRequest)], [true], false, true), (false, [(404, "")], [true], false, true),
+        (false, [(500, unknown)], [true], false, true), (false, [(429, unknown)], [true], false, true),
+    ]
+
+    @Test(
+        "a plain request that the session spoils is repeated without it; any other error says nothing of the session",
+        arguments: askings.indices)
+    func plain(index: Int) async {
+        let (isKnown, answers, isCarried, isFine, isSignedIn) = Self.askings[index]
+        let service = FakeService(answers.map { answer($0.0, $0.1, user: isKnown ? "123" : nil) })
+        #expect(await (rank(service) == nil) == isFine, "\(answers)")
+        #expect(carried(service) == isCarried, "\(answers)")
+        #expect(keeper.signIn == (isSignedIn ? .signedIn(user) : .expired(user)), "\(answers)")
     }
 
-    @Test("the same complaint to a stranger says nothing of the session", arguments: [400, 403])
-    func sameComplaint(status: Int) async {
-        let service = script((status, unknown), (status, unknown))
-        #expect(isUnreadable(await rank(service)))
-        #expect(keeper.signIn == .signedIn(user))
-        #expect(carried(service) == [true, false])
-    }
-
-    @Test("a complaint of a service that knows the session is none about it", arguments: [400, 401, 403])
-    func complaintOfSomethingElse(status: Int) async {
-        let service = knowing((status, unknown))
-        #expect(await rank(service) != nil)
-        #expect(carried(service) == [true] && keeper.signIn == .signedIn(user))
+    @Test("rankings for members come with a session, and a limit is a limit there too")
+    func members() async {
+        let service = script((200, ranking(mode: "daily_r18")), (429, "<html>"))
+        #expect(await rank(service, restricted) == nil)
+        #expect(await rank(service, restricted) == .limited(retryAfter: nil))
+        #expect(carried(service) == [true, true] && service.closings == [120] && keeper.signIn == .signedIn(user))
     }
 
     @Test("the language goes along with the session, on every route but that of rankings")
@@ -143,24 +153,6 @@ struct SessionRuleTests {
         #expect(stranger.urls == ["https://www.pixiv.net/ajax/illust/7"])
     }
 
-    @Test("other errors of plain requests say nothing of the session")
-    func others() async {
-        for (status, body) in [
-            (400, wrongRequest), (403, wrongRequest), (404, ""), (401, wrongRequest), (500, unknown), (429, unknown),
-        ] {
-            let service = script((status, body))
-            #expect(await rank(service) != nil)
-            #expect(service.requests.count == 1 && keeper.signIn == .signedIn(user), "\(status)")
-        }
-    }
-
-    @Test("an account's own answer confirms the session")
-    func account() async {
-        let service = script((200, fineBody))
-        #expect(await askAccount(service) == nil)
-        #expect(carried(service) == [true] && keeper.signIn == .signedIn(user))
-    }
-
     @Test("a refusal by a service that does not know the session ends it, without a further request")
     func plainRefusal() async {
         let answers = [
@@ -171,9 +163,7 @@ struct SessionRuleTests {
             let keeper = SessionKeeper(SessionCookie("123_" + secret))
             let service = script((status, body))
             let api = webAPI(of: service, base: "b", keeper)
-            #expect(
-                await failure { try await api.body(bookmarks, deadline: deadline) }
-                    == .needsSignIn)
+            #expect(await failure { try await api.body(bookmarks, deadline: deadline) } == .needsSignIn)
             #expect(keeper.signIn == .expired(user) && service.requests.count == 1)
             // From now on nothing is asked.
             let later = script()
@@ -188,13 +178,6 @@ struct SessionRuleTests {
         let error = await askAccount(service)
         #expect(status == 403 ? error == .withheld("“不正なリクエストです。”") : isUnreadable(error))
         #expect(keeper.signIn == .signedIn(user) && service.requests.count == 1)
-    }
-
-    @Test("rankings for members come with a session")
-    func members() async {
-        let service = script((200, ranking(mode: "daily_r18")))
-        #expect(await rank(service, restricted) == nil)
-        #expect(carried(service) == [true])
     }
 
     @Test("a refused ranking for members says by its header whose fault it is, in each of the ways seen")
@@ -237,13 +220,6 @@ struct SessionRuleTests {
             #expect(await ask(FakeService([.failure(error), answer(403, unknown)]), keeper) == .needsSignIn)
             #expect(keeper.signIn == .expired(user))
         }
-    }
-
-    @Test("a limit is a limit also where only members may look")
-    func limitedMembers() async {
-        let service = script((429, "<html>"))
-        #expect(await rank(service, restricted) == .limited(retryAfter: nil))
-        #expect(service.closings == [120] && keeper.signIn == .signedIn(user))
     }
 
     @Test("the check tells valid from refused from neither")

@@ -24,8 +24,7 @@ struct Door: Sendable, CustomTestStringConvertible {
 
     static let all: [Door] = [
         Door("feed/123", "ajax-follow-latest/daydreamer-json-pixiv-ajax-api-docs", empty: "page.ids"),
-        Door(
-            "feed-r18/123", "ajax-follow-latest/daydreamer-json-pixiv-ajax-api-docs-mode_all_p_1", empty: "page.ids"),
+        Door("feed-r18/123", "ajax-follow-latest/daydreamer-json-pixiv-ajax-api-docs-mode_all_p_1", empty: "page.ids"),
         Door("series/5", "ajax-series/\(magelon)-p1"), Door("series/66844", "ajax-series/NateScarlet-pixiv-66844-p1"),
         Door("related/9", "ajax-illust-recommend-init/\(magelon)", empty: "illusts"),
         Door("collection/35931581765300027379", "ajax-collection/\(magelon)-GetCollection", empty: "data.detail.tiles"),
