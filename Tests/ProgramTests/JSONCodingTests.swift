@@ -40,16 +40,6 @@ import Testing
         #expect(Parts(coded: try JSONReader.read(Array(try JSONEncoder().encode(Parts())))) == Parts())
     }
 
-    @Test func theRecordsOfAPageAreRead() {
-        var page = ListingPage(works: [.blank], further: [WorkID(rawValue: 7)], total: 2, hasNext: true)
-        page.entries[0].work.tags = ["a", "b"]
-        #expect(ListingPage(coded: page.coded) == page)
-        var record = WorkDetails(work: .blank)
-        record.tags = [.init(name: "a", romaji: "b")]
-        record.more = [.init(name: "c", value: .null)]
-        #expect(WorkDetails(coded: record.coded) == record)
-    }
-
     @Test(arguments: [ListingPage.members.map(\.name), Work.members.map(\.name), WorkDetails.members.map(\.name)])
     func membersAreSorted(_ names: [String]) { #expect(names == names.sorted()) }
 
@@ -66,14 +56,5 @@ import Testing
     ])
     func anotherKindOfValueIsNone(_ text: String) throws {
         #expect(Parts.Inner(coded: try JSONReader.read(Array(text.utf8))) == nil)
-    }
-
-    @Test func boundedNumbersCanBeAdded() throws {
-        let json = try JSONReader.read(Array(#"{"a": [9223372036854775807, -1e300, 1e300, 7, "9"]}"#.utf8)).bounded
-        let most: Int64 = 1 << 50
-        #expect(
-            json["a"].elements == [
-                .integer(most), .real(-Double(most)), .real(Double(most)), .integer(7), .string("9"),
-            ])
     }
 }

@@ -29,14 +29,13 @@ import Glibc
         #expect(table.stack(at: "/mnt").isEmpty)
     }
 
-    @Test func emptyFoldersAreMountedOn() {
-        #expect(MountPoint.decide(path: "/m", mounts: [], look: .directory(isEmpty: true)) == .mount)
-        #expect(MountPoint.decide(path: "/m", mounts: other, look: .directory(isEmpty: true)) == .mount)
-    }
-
-    @Test func deadMountsOfOursAreCleared() {
-        #expect(MountPoint.decide(path: "/m", mounts: own, look: .failed(ENOTCONN)) == .recover)
-        #expect(MountPoint.decide(path: "/m", mounts: other + own, look: .failed(ENOTCONN)) == .recover)
+    @Test func emptyFoldersAreMountedOnAndDeadMountsOfOursAreCleared() {
+        for (mounts, look, decision) in [
+            ([], .directory(isEmpty: true), .mount), (other, .directory(isEmpty: true), .mount),
+            (own, .failed(ENOTCONN), .recover), (other + own, .failed(ENOTCONN), .recover),
+        ] as [([MountTable.Mount], MountPoint.Look, MountPoint.Decision)] {
+            #expect(MountPoint.decide(path: "/m", mounts: mounts, look: look) == decision, "\(look)")
+        }
     }
 
     @Test func everythingElseIsRefusedWithItsReason() {

@@ -162,29 +162,4 @@ private func completed(_ shell: String, _ line: String, answer: String) throws -
             }
         }
     }
-
-    @Test func synopsesAreReadFromTheTable() throws {
-        let synopses = Command.listed.map(\.synopsis)
-        let mount = try #require(synopses.first)
-        #expect(mount.operands == [.source, .folder] && mount.takesOptions)
-        #expect(synopses.first { $0.command == "unmount" }?.operands == [.mounted])
-        let made = Synopsis(command: "unpin", written: "[--all] PATH… [--to DIR]")
-        #expect(made.operands == [.file])
-        #expect(
-            made.flags == [Synopsis.Flag(name: "--all", value: nil), Synopsis.Flag(name: "--to", value: .folder)])
-        #expect(!made.takesOptions)
-    }
-
-    @Test func theCommandNamesOneShell() throws {
-        #expect(try parsed(["completions", "zsh"]) == Parsed("completions", ["zsh"]))
-        #expect(try parsed(["complete", "mount", "-h"]) == Parsed("complete", ["mount", "-h"]))
-        for words in [["completions"], ["completions", "csh"], ["completions", "zsh", "bash"]] {
-            do {
-                _ = try Command.parse(words)
-                Issue.record("parsed: \(words)")
-            } catch {
-                #expect(error.status == .usage)
-            }
-        }
-    }
 }

@@ -141,13 +141,20 @@ import Testing
         expect(.logFile("/l", nil), .ok, "/l")
         expect(.logFile("/l", "it is a folder"), .wrong, "it is a folder", "set log_file")
         let folder = TemporaryFolder()
-        #expect(symlink("/dev/null", "\(folder)/link") == 0)
+        #expect(symlink("/dev/null", "\(folder)/link") == 0 && mkfifo("\(folder)/fifo", 0o600) == 0)
+        // With a reader it could be opened.
+        let reader = open("\(folder)/fifo", O_RDONLY | O_NONBLOCK)
+        defer { close(reader) }
         for (path, obstacle) in [
             ("\(folder)/log", nil), (LogFile.nowhere, nil), (folder.path, "it is a folder"),
             ("\(folder)/link", "it is a link, which is not followed"), ("/dev/zero", "it is no regular file"),
-            ("\(folder)/none/log", "No such file or directory"),
+            ("\(folder)/fifo", "it is no regular file"), ("\(folder)/none/log", "No such file or directory"),
         ] { #expect(LogFile.obstacle(at: path) == obstacle, "\(path)") }
-        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["link"], "a look makes nothing")
+        let left = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+        #expect(left == ["fifo", "link"], "a look makes nothing")
+        let nowhere = try LogFile(opening: LogFile.nowhere)
+        close(nowhere.descriptor)
+        #expect(!nowhere.isRegular, "it is never set aside")
         try Data("a\n".utf8).write(to: URL(filePath: "\(folder)/log"))
         #expect(LogFile.obstacle(at: "\(folder)/log") == nil)
     }
@@ -165,9 +172,9 @@ import Testing
 
     /// Rights are taken away; those that the file had besides stay.
     @Test func mendingKeepsTheRestOfTheRights() throws {
-        let file = FileManager.default.temporaryDirectory.appending(path: "rankfs-doctor-\(UUID().uuidString)").path
+        let folder = TemporaryFolder()
+        let file = "\(folder)/rankfs.conf"
         _ = FileManager.default.createFile(atPath: file, contents: Data("top = 3\n".utf8))
-        defer { try? FileManager.default.removeItem(atPath: file) }
         let mode = { () throws -> Int? in
             (try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? NSNumber)?.intValue
         }
@@ -206,8 +213,7 @@ import Testing
     // MARK: - Network
 
     @Test func reasonsAreClausesThatDoNotRepeatTheHost() {
-        #expect(
-            Finding.clause("a.example: the answer is not HTTP.", of: "a.example") == "the answer is not HTTP")
+        #expect(Finding.clause("a.example: the answer is not HTTP.", of: "a.example") == "the answer is not HTTP")
         #expect(Finding.clause("b: is the network up?", of: "a.example") == "b: is the network up?")
         let text = Finding.network(
             api: asked(.failure(.invalidAnswer("a.example: the answer is not HTTP.")), "a.example:81"),
@@ -272,8 +278,7 @@ import Testing
 
     @Test(arguments: [(0, true), (300, true), (-300, true), (301, false), (-301, false), (86_400 * 400, false)])
     func clocks(_ ahead: Int64, _ isRight: Bool) {
-        let found = Finding.network(
-            api: asked(.failure(.untrusted("x."))), image: asked(.success((404, ahead))))
+        let found = Finding.network(api: asked(.failure(.untrusted("x."))), image: asked(.success((404, ahead))))
         #expect(found.count == 3)
         expect(found.last, isRight ? .ok : .wrong, isRight ? "agrees" : ahead > 0 ? "fast" : "slow")
     }
@@ -357,18 +362,5 @@ import Testing
         #expect(Command.text(findings, fixed: [], isColoured: true).contains("\u{1B}[31mwrong\u{1B}[0m  long"))
         let json = Command.json(findings, fixed: [])
         #expect(json.contains("\"verdict\" : \"wrong\"") && json.hasSuffix("}\n"))
-    }
-
-    @Test func commandLines() throws {
-        #expect(try parsed(["doctor"]) == Parsed("doctor"))
-        let fixing = try parsed(["doctor", "demo", "--fix", "--json"]).arguments
-        #expect(fixing.request.source == .demo && fixing.flags == ["--fix", "--json"])
-        let command = try parsed(["doctor", "-o", "cache_dir=/c,allow_other,setuid=alice"]).arguments
-        #expect(command.request.options.passedOn == ["allow_other"])
-        for words in [
-            ["doctor", "a"], ["doctor", "pixiv", "demo"], ["doctor", "--fixx"], ["doctor", "--fix", "--service"],
-        ] {
-            #expect(throws: ProgramError.self) { try Command.parse(words) }
-        }
     }
 }

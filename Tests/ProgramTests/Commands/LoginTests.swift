@@ -12,25 +12,6 @@ private let cookie = "123_" + secret
 @Suite struct LoginTests {
     private let home = Home(variables: ["HOME": "/home/me"], userID: 1000, passwdHome: nil)
 
-    @Test func lines() throws {
-        #expect(try parsed(["login"]) == Parsed("login"))
-        #expect(try parsed(["login", "-"]) == Parsed("login", ["-"]))
-        #expect(try parsed(["login", "cookies.txt"]) == Parsed("login", ["cookies.txt"]))
-        #expect(try parsed(["logout"]) == Parsed("logout"))
-        let own = try parsed(["login", "c.txt", "-o", "api_url=http://a:1"]).arguments
-        #expect(own.positions == ["c.txt"] && own.request.options.assignments.map(\.name) == ["api_url"])
-        let other = try parsed(["login", "konachan", "c.txt"]).arguments
-        #expect(other.positions == ["c.txt"] && other.request.source.rawValue == "konachan")
-        #expect(try parsed(["logout", "konachan"]) == Parsed("logout", request: other.request))
-        for words in [
-            ["login", "a", "b"], ["login", ""], ["logout", "a"], ["login", "-o", "nonsense=1"], ["logout", "-x"],
-        ] {
-            #expect(throws: ProgramError.self) { try Command.parse(words) }
-        }
-        #expect(help("login")?.contains("cookies.txt") == true)
-        #expect(help(nil)?.contains("rankfs login") == true)
-    }
-
     /// Whoever writes the cookie on the command line hears so, and does not read it again.
     @Test(arguments: [
         ["login", cookie], ["login", "PHPSESSID=\(cookie)"], ["login", "phpsessid=\(secret)"],
@@ -39,8 +20,7 @@ private let cookie = "123_" + secret
         ["login", "--cookies", cookie], ["login", "--cookies=\(cookie)"],
         ["login", "a", "Cookie: PHPSESSID=\(secret)"],
         ["logout", cookie], ["mount", "pixiv", "/m", "-o", "top=3,cookies=PHPSESSID=\(cookie)"],
-        ["mount", cookie, "/m"],
-        ["login", "-o", "password=\(cookie)"], ["demo", "-o", "cookies=\(cookie),top=3"],
+        ["mount", cookie, "/m"], ["login", "-o", "password=\(cookie)"], ["demo", "-o", "cookies=\(cookie),top=3"],
     ])
     func neverOnTheCommandLine(_ words: [String]) {
         do {

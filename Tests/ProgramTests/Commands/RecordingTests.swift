@@ -77,26 +77,13 @@ import Testing
             var found = Found()
             collect(before, field: "", into: &found)
             let own = found.own.union(found.words.subtracting(found.works))
-            for text in own where Self.contains(shown, text) { Issue.record("\(answer.name) still says \(text)") }
+            // The number of a user may be a part of another number: words of their own are told apart.
+            let still = own.intersection(shown.split { !($0.isLetter || $0.isNumber || $0 == "_") }.map(String.init))
+            #expect(still.isEmpty, "\(answer.name)")
             for pattern in [#"[\w.]+@[\w.]+\.[a-z]{2}"#, #"\b\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}\b"#, "PHPSESSID"] {
                 #expect(shown.range(of: pattern, options: .regularExpression) == nil, "\(answer.name): \(pattern)")
             }
         }
-    }
-
-    /// As a word of its own: the number of a user may be a part of another number.
-    private static func contains(_ text: String, _ part: String) -> Bool {
-        var rest = text[...]
-        while let found = rest.range(of: part) {
-            let isInside = { (character: Character?) in
-                character.map { $0.isLetter || $0.isNumber || $0 == "_" } ?? false
-            }
-            let before = found.lowerBound > text.startIndex ? text[text.index(before: found.lowerBound)] : nil
-            let after = found.upperBound < text.endIndex ? text[found.upperBound] : nil
-            if !isInside(before), !isInside(after) { return true }
-            rest = text[found.upperBound...]
-        }
-        return false
     }
 
     /// Whatever these fields hold is somebody's: what people wrote, and who they are.
@@ -242,8 +229,7 @@ import Testing
         let folder = FileManager.default.temporaryDirectory.appending(path: "rankfs-record-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try ServiceReport.makeFolder(folder)
-        let request = HTTPRequest(
-            url: "https://www.pixiv.net/", transferClass: .metadata, deadline: .now, bodyLimit: 9)
+        let request = HTTPRequest(url: "https://www.pixiv.net/", transferClass: .metadata, deadline: .now, bodyLimit: 9)
         try ServiceReport.record([(request, .failure(.offline))], in: folder, try recording("pixiv"), source: "pixiv")
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["pixiv-01.json"])
         let modes = [folder, "\(folder)/pixiv-01.json"].map {
@@ -251,14 +237,5 @@ import Testing
         }
         #expect(modes == [0o700, 0o600])
         #expect(throws: ProgramError.self) { try ServiceReport.makeFolder(folder) }
-    }
-
-    @Test func theFolderIsNamedWithTheService() throws {
-        for words in [["--record", "/d"], ["--record=/d"]] {
-            let arguments = try parsed(["doctor", "--service"] + words).arguments
-            #expect(arguments.values == ["--record": "/d"] && arguments.flags == ["--service"])
-            #expect(throws: ProgramError.self) { try Command.parse(["doctor"] + words) }
-        }
-        #expect(throws: ProgramError.self) { try Command.parse(["doctor", "--service", "--record"]) }
     }
 }

@@ -31,8 +31,7 @@ import Testing
         #expect(stored.text.contains("not looked for there: 3 files that the mount had stored before"))
         // A mount that was made anew meanwhile, or is of an older version.
         let anew = Command.warmed(files(5), before: before, after: figures(dropped: nil))
-        #expect(
-            anew.text.hasPrefix("brought to the tier: 0 pictures; there already: 0\nnot looked for there: 5 files"))
+        #expect(anew.text.hasPrefix("brought to the tier: 0 pictures; there already: 0\nnot looked for there: 5 files"))
     }
 
     @Test func whatWasRemovedIsTold() {

@@ -98,21 +98,7 @@ import Testing
         let lines = frame(document).lines(width: 60, height: 24, colours: false)
         #expect(Array(lines.prefix(2)) == [document.text("mount_point"), "pixiv, rankfs 1.2.3, up 1 h 2 min"])
         #expect(frame(document).lines(width: 30, height: 24, colours: false)[0] == "…m the network/Rankings of 雨")
-        #expect(
-            WatchDisplay.text("idle", of: "/m\n", at: "12:03:00") == "12:03:00 /m\\u{a}: idle\n")
-    }
-
-    /// Terminals do not agree on the width of joined emoji, so none may break the line that is too long for it.
-    @Test func linesAreNotContinuedAndTheTerminalIsGivenBack() {
-        #expect(WatchDisplay.enter.hasSuffix("\u{1B}[?7l"))
-        #expect(WatchDisplay.exit.hasPrefix("\u{1B}[?7h") && WatchDisplay.exit.hasSuffix("\u{1B}[?1049l"))
-    }
-
-    @Test func joinedEmojiAreDrawn() throws {
-        var document = StatusDocument.sample
-        let name = "001-👩‍👩‍👧🏳️‍🌈.jpg"
-        document.set("cache.downloads", #"[{"path": "ranking/daily/2024-05-01/\#(name)"}]"#)
-        #expect(frame(document).lines(width: 60, height: 24, colours: false).contains { $0.hasSuffix("  \(name)") })
+        #expect(WatchDisplay.text("idle", of: "/m\n", at: "12:03:00") == "12:03:00 /m\\u{a}: idle\n")
     }
 
     @Test func readsAreBlueAndPreloadsGreen() throws {
@@ -238,28 +224,5 @@ import Testing
     func bars(_ fraction: Double?, _ text: String) {
         #expect(Terminal.bar(fraction, columns: 6, colour: nil) == text)
         #expect(Terminal.bar(fraction, columns: 6, colour: .green).contains("\u{1B}[32m"))
-    }
-
-    @Test func aDrawingLeavesNothingOfTheLastOne() {
-        #expect(WatchDisplay.drawing(["a", "b"]) == "\u{1B}[Ha\u{1B}[K\r\nb\u{1B}[K\u{1B}[J")
-    }
-
-    @Test func compactJSONIsTheSameInOneLine() {
-        let text = #"{"a b" : "c \" \\", "d": [1, 2]}"#
-        #expect(
-            String(decoding: WatchDisplay.compact(Array(text.utf8)), as: UTF8.self)
-                == #"{"a b":"c \" \\","d":[1,2]}"#)
-        let compact = WatchDisplay.compact(StatusDocument.sample.json)
-        #expect(!compact.contains(10) && StatusDocument(json: compact) == .sample)
-    }
-
-    // MARK: Ends
-
-    @Test func endsOfAWatch() throws {
-        #expect(try Command.ending(SystemError(code: ENOENT), of: "/m\n") == "/m\\u{a} has been unmounted.")
-        let error = #expect(throws: ProgramError.self) {
-            try Command.ending(SystemError(code: ENOTCONN), of: "/m")
-        }
-        #expect(error?.message == "the process behind /m has died; `rankfs unmount /m` clears the folder.")
     }
 }

@@ -21,8 +21,7 @@ import Testing
             month.paths == ["30", "31"].map { "ranking/daily/2024-01-\($0)" }
                 + ["01", "02"].map { "ranking/daily/2024-02-\($0)" })
         #expect(month.note == nil)
-        #expect(
-            try expand("ranking/weekly-manga/2024-02-29..2024-02-29").paths == ["ranking/weekly-manga/2024-02-29"])
+        #expect(try expand("ranking/weekly-manga/2024-02-29..2024-02-29").paths == ["ranking/weekly-manga/2024-02-29"])
     }
 
     @Test func daysThatCannotBePublishedAreLeftOutAloud() throws {
@@ -64,8 +63,7 @@ import Testing
     }
 
     @Test(arguments: [
-        "ranking", "ranking/daily_r18", "ranking/daily-manga/x", "by-date/daily/2024/05/2024-05-01",
-        "search/dayly",
+        "ranking", "ranking/daily_r18", "ranking/daily-manga/x", "by-date/daily/2024/05/2024-05-01", "search/dayly",
         "", "ranking/daily", "ranking/daily/latest", "search/a..b", "users/11", "works/1/p0.png", "recent",
     ])
     func otherPathsStandForThemselves(_ path: String) throws {
@@ -117,8 +115,7 @@ import Testing
         #expect(try place("/m/ranking/daily/") == ["/m", "ranking/daily"])
         #expect(try place("/m") == ["/m", ""])
         #expect(try place("ranking/daily/2024-05-01") == ["/m", "ranking/daily/2024-05-01"])
-        #expect(
-            try place("daily/latest", in: "/m/ranking") == ["/m", "ranking/daily/latest"])
+        #expect(try place("daily/latest", in: "/m/ranking") == ["/m", "ranking/daily/latest"])
         #expect(try place("x", in: "/m/n", ["/m", "/m/n"]) == ["/m/n", "x"])
         #expect(try place("/m/./ranking") == ["/m", "ranking"])
     }
@@ -195,23 +192,5 @@ import Testing
         #expect(table.mountPoints(of: 3) == ["/b"], "into the others nobody else may look")
         #expect(table.isOthers("/b/ranking", user: 1) && table.isOthers("/b", user: 3))
         #expect(!table.isOthers("/a/ranking", user: 1) && !table.isOthers("/c/x", user: 2))
-    }
-
-    // MARK: Arguments
-
-    @Test func arguments() throws {
-        let all = try parsed(["fetch", "a", "--to", "d", "b", "--sidecars", "-n", "--", "-c"]).arguments
-        #expect(all.positions == ["a", "b", "-c"] && all.values == ["--to": "d"])
-        #expect(all.flags == ["--sidecars", "--dry-run"])
-        #expect(try parsed(["fetch", "a", "--to=d"]).arguments.values == ["--to": "d"])
-        #expect(try parsed(["fetch", "a", "--dry-run"]).arguments.flags == ["--dry-run"])
-    }
-
-    @Test(arguments: [
-        ["fetch"], ["fetch", ""], ["fetch", "a", "--to"], ["fetch", "a", "--to", ""], ["fetch", "a", "--sidecars"],
-        ["fetch", "a", "--json"],
-    ])
-    func wrongArguments(_ words: [String]) {
-        #expect { try Command.parse(words) } throws: { ($0 as? ProgramError)?.status == .usage }
     }
 }

@@ -114,13 +114,6 @@ import Testing
         #expect(plan.begin() == nil && plan.tally.untried == 2)
     }
 
-    @Test func anErrorOfAllStopsTheRest() {
-        var plan = FetchPlan(paths: ["1", "2"], readers: 2)
-        let first = beginAll(&plan)
-        _ = record(.stopped(ProgramError(.unavailable, "gone")), first[0], in: &plan)
-        #expect(plan.begin() == nil && plan.stop?.message == "gone")
-    }
-
     @Test func aListingIsLostForItsReason() {
         let day = "ranking/daily/2024-05-01"
         var plan = FetchPlan(paths: ["1", day, "3"], readers: 1)

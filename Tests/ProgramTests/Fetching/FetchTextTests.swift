@@ -54,13 +54,6 @@ import Testing
         #expect(FetchProgress(filesDone: 490, filesKnown: 490, listingsDone: 10).count == "490/490 files")
     }
 
-    @Test func theFractionCountsListingsToCome() {
-        #expect(FetchProgress().fraction == 0)
-        #expect(FetchProgress(filesDone: 50, filesKnown: 100, listingsDone: 1, listingsLeft: 1).fraction == 0.25)
-        #expect(FetchProgress(filesDone: 100, filesKnown: 100, listingsDone: 1).fraction == 1)
-        #expect(FetchProgress(filesDone: 100, filesKnown: 100, listingsDone: 1).secondsLeft == nil)
-    }
-
     @Test(arguments: [
         ("abc", 3), ("雨", 2), ("e\u{301}", 1), ("ｱ", 1), ("／", 2), ("한글", 4), ("👩‍👩‍👧", 2), ("", 0), ("สายฝน", 5),
         ("👩🏽‍🚀🏳️‍🌈", 4), ("🇯🇵", 2), ("❤️", 2), ("❤", 1), ("✨⭐⚡", 6), ("🪐🟠🥲", 6), ("🀄🆗🈁", 6), ("🤷🏻‍♀️", 2), ("1a#", 3),
@@ -136,8 +129,7 @@ import Testing
         estimate.unknownListings = 29
         estimate.requests = 290
         #expect(
-            estimate.lines(tokens: 40, rate: 1 / 1.2)
-                == ["to ask     29 listings, about 290 requests, about 5 min"])
+            estimate.lines(tokens: 40, rate: 1 / 1.2) == ["to ask     29 listings, about 290 requests, about 5 min"])
         estimate.files = 40
         estimate.bytes = 20 << 20
         estimate.knownListings = 2
@@ -282,21 +274,6 @@ import Testing
         try FileManager.default.setAttributes(attributes, ofItemAtPath: file.path)
     }
 
-    @Test func temporaryFilesAreOneProcessesAndLeaveNothing() throws {
-        let folder = TemporaryFolder()
-        let path = folder.url.appending(path: ".x.part").path
-        try Data("left by a kill".utf8).write(to: URL(filePath: path))
-        let temporaries = TemporaryFiles()
-        let file = try #require(try temporaries.open(path, permissions: 0o644))
-        #expect(try status(path).st_size == 0)
-        #expect(throws: SystemError(code: EBUSY)) { try TemporaryFiles().open(path, permissions: 0o644) }
-        temporaries.removeAll()
-        #expect(!FileManager.default.fileExists(atPath: path))
-        #expect(try temporaries.open(path, permissions: 0o644) == nil)
-        #expect(!FileManager.default.fileExists(atPath: path))
-        withExtendedLifetime(file) {}
-    }
-
     @Test func aFileThatAnotherFetchWritesIsTriedAgain() throws {
         let folder = TemporaryFolder()
         let (mount, copy) = (folder.url.appending(path: "m"), folder.url.appending(path: "to"))
@@ -332,8 +309,7 @@ import Testing
         let attributes = [
             "user.rankfs.work": "5", "user.rankfs.page": "0", "user.rankfs.type": "manga",
             "user.dublincore.title": "a \"b\"\n",
-            "user.rankfs.user": "7",
-            "user.dublincore.creator": "é", "user.xdg.tags": "x,y z", "user.rankfs.rank": "3",
+            "user.rankfs.user": "7", "user.dublincore.creator": "é", "user.xdg.tags": "x,y z", "user.rankfs.rank": "3",
             "user.rankfs.width": "10",
             "user.rankfs.posted": "2024-05-01T03:00:00Z", "user.xdg.origin.url": "https://example.org/5",
         ]
@@ -342,8 +318,7 @@ import Testing
         #expect(
             NSDictionary(dictionary: json) == [
                 "work": 5, "page": 0, "type": "manga", "title": "a \"b\"\n", "author": ["id": 7, "name": "é"],
-                "tags": ["x", "y z"],
-                "rank": 3,
+                "tags": ["x", "y z"], "rank": 3,
                 "width": 10, "posted": "2024-05-01T03:00:00Z", "url": "https://example.org/5", "mode": "daily",
                 "date": "2024-05-01",
             ])

@@ -252,8 +252,7 @@ private func error(_ work: () throws -> Void) -> ProgramError? {
         // The configuration file would not take it either.
         for name in ["api_url", "image_url", "tier_url"] {
             let failure = error { _ = try load(onCommandLine(["-o", "\(name)=\(secret)"])) }
-            #expect(
-                failure?.message == "\(name) is not understood: give a URL without user name and password.")
+            #expect(failure?.message == "\(name) is not understood: give a URL without user name and password.")
             #expect(failure?.status == .usage)
         }
     }

@@ -51,8 +51,7 @@ import Testing
 
     @Test(arguments: [
         Failure.timedOut, .broken("x"), .invalidAnswer("x"), .tooLarge, .redirectRefused("x"), .unsendable("x"),
-        .offline,
-        .cancelled, .limited(retryAfter: 1),
+        .offline, .cancelled, .limited(retryAfter: 1),
     ])
     func whatOneRequestMeetsIsNoTrouble(_ error: Failure) {
         let health = health()

@@ -45,8 +45,7 @@ import Testing
     }
 
     @Test func figuresAreThoseOfTheStatus() {
-        let lines = Set(
-            String(decoding: document.metrics, as: UTF8.self).split(separator: "\n").map(String.init))
+        let lines = Set(String(decoding: document.metrics, as: UTF8.self).split(separator: "\n").map(String.init))
         for line in [
             #"rankfs_build_info{mount_point="/m/a \"b\"\\\nü",source="pixiv",version="1.2.3"} 1"#,
             "rankfs_start_time_seconds 1000", #"rankfs_messages_total{level="error"} 1"#,
@@ -70,8 +69,7 @@ import Testing
     /// Figures of the status that are no metric, with what they are.
     private static let others: Set<String> = [
         // Of the process, and clocks, by which rates are told.
-        "pid", "uptime", "monotonic",
-        "sign_in.user",
+        "pid", "uptime", "monotonic", "sign_in.user",
         // A setting.
         "network.rate",
     ]

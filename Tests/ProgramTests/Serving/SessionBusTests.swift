@@ -43,8 +43,7 @@ import Testing
 
     @Test func pathsAreEscapedAsAddressesDemand() {
         #expect(find("unix:path=/a%20b%2c", sockets: ["/a b,": 1000]) == "unix:path=/a%20b%2C")
-        #expect(
-            find(["XDG_RUNTIME_DIR": "/é;="], sockets: ["/é;=/bus": 1000]) == "unix:path=/%C3%A9%3B%3D/bus")
+        #expect(find(["XDG_RUNTIME_DIR": "/é;="], sockets: ["/é;=/bus": 1000]) == "unix:path=/%C3%A9%3B%3D/bus")
         #expect(find("unix:path=/%ff", sockets: ["/\u{FFFD}": 1000]) == nil)
     }
 

@@ -13,8 +13,7 @@ import Testing
 
     @Test func eachEndIsALine() {
         let answered = Log.line(
-            of:
-                Self.request("https://i.example/a/1_p0.jpg?token=secret&p=2"),
+            of: Self.request("https://i.example/a/1_p0.jpg?token=secret&p=2"),
             TransferOutcome(status: 200, bytes: 3, duration: .milliseconds(12)))
         #expect(answered == "picture GET i.example/a/1_p0.jpg?p=2: 200, 3 B in 12 ms")
         let failed = Log.line(of: Self.request("https://i.example/b"), TransferOutcome(failure: .timedOut))
