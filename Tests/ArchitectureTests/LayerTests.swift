@@ -63,10 +63,7 @@ import Testing
             rest.formUnion(Self.allowed[module] ?? [])
         }
         #expect(reached.isSuperset(of: ["RankFS", "Render", "CFuse3"]))
-        #expect(
-            reached.isDisjoint(with: [
-                "Media", "Origin", "CTurboJPEG", "CWebP", "CPNG", "CZlib",
-            ]))
+        #expect(reached.isDisjoint(with: ["Media", "Origin", "CTurboJPEG", "CWebP", "CPNG", "CZlib"]))
     }
 
     @Test func aCLibraryHasOneOwner() throws {

@@ -65,8 +65,7 @@ struct SourceFile {
             let indentation = line.prefix { $0 == " " }
             // The line that ends the head; a requirement of a protocol has no body.
             let head = line.hasSuffix("{") ? line : lines[start...].first { $0.hasPrefix(indentation + ")") }
-            guard head?.hasSuffix("{") == true,
-                let end = lines[start...].firstIndex(where: { $0 == "\(indentation)}" })
+            guard head?.hasSuffix("{") == true, let end = lines[start...].firstIndex(where: { $0 == "\(indentation)}" })
             else { continue }
             found.append((start + 1, end - start + 1))
         }
