@@ -62,8 +62,7 @@ struct DeadlineTests {
 
     @Test func aFailedReadIsRememberedForAMoment() {
         let waiting = WaitingRequests(deadline: .seconds(30), timer: timer.timer)
-        let read = ReadRequest(
-            inode: 1, handle: 0, offset: 0, size: 4096, caller: Caller(user: 0, process: 0))
+        let read = ReadRequest(inode: 1, handle: 0, offset: 0, size: 4096, caller: Caller(user: 0, process: 0))
         waiting.remember(.EINTR, of: read)
         #expect(waiting.rememberedError(for: read) == nil)
         waiting.remember(.ETIMEDOUT, of: read)

@@ -33,8 +33,7 @@ import Testing
 
 @Suite struct FailedReadsTests {
     private func read(_ inode: UInt64, _ offset: Int64, size: Int = 4096) -> ReadRequest {
-        ReadRequest(
-            inode: inode, handle: 0, offset: offset, size: size, caller: Caller(user: 0, process: 0))
+        ReadRequest(inode: inode, handle: 0, offset: offset, size: size, caller: Caller(user: 0, process: 0))
     }
 
     @Test func theFirstPageOfAFailedReadAheadFailsAtOnce() {
@@ -69,19 +68,12 @@ import Testing
         #expect(reads.error(for: read(1, 0), at: .seconds(5)) == nil)
         #expect(reads.error(for: read(2, 0), at: .seconds(5)) == .EIO)
     }
-
-    @Test func aPersonWhoTriesAgainIsServed() {
-        var reads = FailedReads()
-        reads.remember(.EIO, of: read(1, 0), at: .seconds(5))
-        #expect(reads.error(for: read(1, 0), at: .seconds(5) + FailedReads.memory) == nil)
-    }
 }
 
 @Suite struct DirectoryReplyTests {
-    private func add(_ reply: DirectoryReply, _ index: Int, attributes: Attributes? = nil) -> Bool {
+    private func add(_ reply: DirectoryReply, _ index: Int) -> Bool {
         reply.add(
-            "name-\(index)", inode: UInt64(index + 100), kind: .file, nextOffset: Int64(index + 1),
-            attributes: attributes.map { ($0, .seconds(1), .seconds(1)) })
+            "name-\(index)", inode: UInt64(index + 100), kind: .file, nextOffset: Int64(index + 1), attributes: nil)
     }
 
     @Test func entriesAreAddedUntilTheBufferIsFull() {
@@ -105,20 +97,10 @@ import Testing
         let recorder = Recorder()
         let reply = DirectoryReply(wantsAttributes: true, answer: recorder.record)
         let known = Attributes.example(inode: 1, kind: .directory)
-        #expect(
-            reply.add("..", inode: 1, kind: .directory, nextOffset: 1, attributes: (known, .zero, .zero)))
+        #expect(reply.add("..", inode: 1, kind: .directory, nextOffset: 1, attributes: (known, .zero, .zero)))
         reply.send()
         let entry = DirectoryEntry(name: [46, 46], inode: 1, kind: .directory, nextOffset: 1)
         #expect(recorder.answers.map { $0.entries(plus: true) } == [[entry]])
-    }
-
-    @Test func attributesAreLeftOutWhereNobodyAsked() {
-        let recorder = Recorder()
-        let reply = DirectoryReply(wantsAttributes: false, answer: recorder.record)
-        #expect(add(reply, 0, attributes: .example(inode: 100)))
-        reply.send()
-        let entry = DirectoryEntry(name: Array("name-0".utf8), inode: 100, kind: .file, nextOffset: 1)
-        #expect(recorder.answers.map { $0.entries(plus: false) } == [[entry]])
     }
 }
 

@@ -13,11 +13,6 @@ struct ReplyTests {
         #expect(recorder.answers == [.bytes([1, 2, 3])])
     }
 
-    @Test func aDroppedReplyIsEIO() {
-        _ = DataReply(answer: recorder.record)
-        #expect(recorder.answers == [.failure(.EIO)])
-    }
-
     @Test func answeringTwiceTraps() async {
         await #expect(processExitsWith: .failure) {
             let reply = DataReply { _ in }

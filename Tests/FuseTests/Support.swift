@@ -1,72 +1,34 @@
 import Synchronization
+import TestSupport
 
 @testable import Fuse
 
 /// Keeps the answers of a reply, and lets a test wait for them.
 final class Recorder: Sendable {
-    private struct State {
-        var answers: [Answer] = []
-        var waiter: CheckedContinuation<Answer, Never>?
-    }
+    private let recorded = Watched<[Answer]>([])
 
-    private let state = Mutex(State())
-
-    var answers: [Answer] {
-        state.withLock(\.answers)
-    }
+    var answers: [Answer] { recorded.withLock { $0 } }
 
     /// Give this to a reply.
     var record: @Sendable (Answer) -> Void {
-        { [self] answer in
-            let waiter = state.withLock { state in
-                state.answers.append(answer)
-                defer { state.waiter = nil }
-                return state.waiter
-            }
-            waiter?.resume(returning: answer)
-        }
+        { [recorded] answer in recorded.withLock { $0.append(answer) } }
     }
 
     /// The first answer, as soon as there is one.
     func first() async -> Answer {
-        await withCheckedContinuation { continuation in
-            let answer = state.withLock { state in
-                if state.answers.isEmpty { state.waiter = continuation }
-                return state.answers.first
-            }
-            if let answer { continuation.resume(returning: answer) }
-        }
+        await recorded.wait { !$0.isEmpty }
+        return answers[0]
     }
 }
 
 /// Lets a task wait until the test opens it.
 final class Gate: Sendable {
-    private struct State {
-        var isOpen = false
-        var waiters: [CheckedContinuation<Void, Never>] = []
-    }
+    private let isOpen = Watched(false)
 
-    private let state = Mutex(State())
-
-    func open() {
-        let waiters = state.withLock { state in
-            state.isOpen = true
-            defer { state.waiters = [] }
-            return state.waiters
-        }
-        waiters.forEach { $0.resume() }
-    }
+    func open() { isOpen.withLock { $0 = true } }
 
     /// Does not listen to cancellation.
-    func pass() async {
-        await withCheckedContinuation { continuation in
-            let isOpen = state.withLock { state in
-                if !state.isOpen { state.waiters.append(continuation) }
-                return state.isOpen
-            }
-            if isOpen { continuation.resume() }
-        }
-    }
+    func pass() async { await isOpen.wait { $0 } }
 }
 
 /// A clock that a test moves.

@@ -1,7 +1,6 @@
 package import Rankings
 import Dispatch
 package import HTTP
-import Synchronization
 
 /// One request of a `HeldTransport`, answered by the test.
 ///
@@ -11,19 +10,21 @@ import Synchronization
 /// called from within a sink.
 package final class HeldRequest: Sendable {
     private struct State {
+        var priority: TransferPriority
         var finished = false
+        /// Whether the sink knows the end.
+        var isTold = false
         var cancelled = false
-        var watchers: [CheckedContinuation<Void, Never>] = []
-        var priorityWatchers: [(TransferPriority, CheckedContinuation<Void, Never>)] = []
     }
 
     private let transfer: Transfer
     private let queue: DispatchQueue
-    private let state = Mutex(State())
+    private let state: Watched<State>
 
     init(_ transfer: Transfer, queue: DispatchQueue) {
         self.transfer = transfer
         self.queue = queue
+        state = Watched(State(priority: transfer.priority))
     }
 
     /// What was asked.
@@ -85,42 +86,23 @@ package final class HeldRequest: Sendable {
     }
 
     /// Returns once the request was cancelled or has ended, and the sink knows it.
-    package func waitForEnd() async {
-        await withCheckedContinuation { continuation in
-            let ended = state.withLock { state in
-                if !state.finished { state.watchers.append(continuation) }
-                return state.finished
-            }
-            if ended { continuation.resume() }
-        }
-    }
+    package func waitForEnd() async { await state.wait { $0.isTold } }
 
     /// Returns once the priority is this one.
-    package func waitForPriority(_ priority: TransferPriority) async {
-        await withCheckedContinuation { continuation in
-            let reached = state.withLock { state in
-                let isReached = transfer.priority == priority
-                if !isReached { state.priorityWatchers.append((priority, continuation)) }
-                return isReached
-            }
-            if reached { continuation.resume() }
-        }
-    }
+    package func waitForPriority(_ priority: TransferPriority) async { await state.wait { $0.priority == priority } }
 
     /// Follows what its owner does; called once it is known to the transport.
     func follow() {
         transfer.carry { [self] _ in changed() }
+        state.withLock { $0.priority = transfer.priority }
     }
 
     private func changed() {
-        let priority = transfer.priority
-        let (satisfied, isCancelled) = state.withLock { state in
-            let satisfied = state.priorityWatchers.filter { $0.0 == priority }
-            state.priorityWatchers.removeAll { $0.0 == priority }
+        let isCancelled = state.withLock { state in
+            state.priority = transfer.priority
             if transfer.isCancelled, !state.finished { state.cancelled = true }
-            return (satisfied, state.cancelled)
+            return state.cancelled
         }
-        for watcher in satisfied { watcher.1.resume() }
         if isCancelled { queue.async { [self] in end(.failure(.cancelled)) } }
     }
 
@@ -141,10 +123,6 @@ package final class HeldRequest: Sendable {
         }
         guard first else { return }
         transfer.end(result)
-        let watchers = state.withLock { state in
-            defer { state.watchers = [] }
-            return state.watchers
-        }
-        for watcher in watchers { watcher.resume() }
+        state.withLock { $0.isTold = true }
     }
 }

@@ -1,6 +1,5 @@
 package import HTTP
 import Dispatch
-import Synchronization
 
 /// A transport that records requests and answers nothing by itself: the test does, step by step.
 ///
@@ -16,17 +15,7 @@ import Synchronization
 /// Any thread may call. Sinks are called on one serial queue, as on a real transport's thread; the test's steps return
 /// after the sink has taken them.
 package final class HeldTransport: Transport {
-    private struct Watcher {
-        var count: Int
-        var continuation: CheckedContinuation<Void, Never>
-    }
-
-    private struct State {
-        var requests: [HeldRequest] = []
-        var watchers: [Watcher] = []
-    }
-
-    private let state = Mutex(State())
+    private let made = Watched<[HeldRequest]>([])
     private let queue = DispatchQueue(label: "HeldTransport")
 
     package let limits: HostLimits
@@ -37,35 +26,21 @@ package final class HeldTransport: Transport {
     }
 
     /// Every request so far, oldest first.
-    package var requests: [HeldRequest] { state.withLock { $0.requests } }
+    package var requests: [HeldRequest] { made.withLock { $0 } }
 
     /// The addresses asked so far, oldest first.
     package var urls: [String] { requests.map(\.request.url) }
 
     package func begin(_ transfer: Transfer) {
         let held = HeldRequest(transfer, queue: queue)
-        let satisfied = state.withLock { state in
-            state.requests.append(held)
-            let count = state.requests.count
-            let satisfied = state.watchers.filter { $0.count <= count }
-            state.watchers.removeAll { $0.count <= count }
-            return satisfied
-        }
         held.follow()
-        for watcher in satisfied { watcher.continuation.resume() }
+        made.withLock { $0.append(held) }
     }
 
     /// Returns all requests once there have been at least so many.
     @discardableResult
     package func waitForRequests(_ count: Int) async -> [HeldRequest] {
-        await withCheckedContinuation { continuation in
-            let enough = state.withLock { state in
-                if state.requests.count >= count { return true }
-                state.watchers.append(Watcher(count: count, continuation: continuation))
-                return false
-            }
-            if enough { continuation.resume() }
-        }
+        await made.wait { $0.count >= count }
         return requests
     }
 

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// A clock that stands still until a test moves it.
 ///
 /// Its instants are those of `ContinuousClock`, so that deadlines made from it fit every interface.
@@ -15,30 +13,18 @@ package final class ManualClock: Clock {
         var continuation: CheckedContinuation<Void, any Error>
     }
 
-    private struct Watcher {
-        var count: Int
-        var continuation: CheckedContinuation<Void, Never>
-    }
-
     private struct State {
         var now: Instant
         var nextID = 0
         var sleepers: [Int: Sleeper] = [:]
         var cancelledEarly: Set<Int> = []
-        var watchers: [Watcher] = []
-
-        mutating func takeSatisfiedWatchers() -> [Watcher] {
-            let satisfied = watchers.filter { $0.count <= sleepers.count }
-            watchers.removeAll { $0.count <= sleepers.count }
-            return satisfied
-        }
     }
 
-    private let state: Mutex<State>
+    private let state: Watched<State>
 
     /// A clock that starts at some instant, by default the present one.
     package init(now: Instant = ContinuousClock.now) {
-        state = Mutex(State(now: now))
+        state = Watched(State(now: now))
     }
 
     package var now: Instant { state.withLock { $0.now } }
@@ -59,16 +45,7 @@ package final class ManualClock: Clock {
     }
 
     /// Returns once at least so many tasks sleep on this clock.
-    package func waitForSleepers(_ count: Int) async {
-        await withCheckedContinuation { continuation in
-            let now = state.withLock { state in
-                if state.sleepers.count >= count { return true }
-                state.watchers.append(Watcher(count: count, continuation: continuation))
-                return false
-            }
-            if now { continuation.resume() }
-        }
-    }
+    package func waitForSleepers(_ count: Int) async { await state.wait { $0.sleepers.count >= count } }
 
     package func sleep(until deadline: Instant, tolerance: Duration?) async throws {
         let id = state.withLock { state in
@@ -89,23 +66,13 @@ package final class ManualClock: Clock {
         }
     }
 
-    private enum Entry {
-        case due
-        case cancelled
-        case asleep([Watcher])
-    }
-
     private func add(id: Int, deadline: Instant, continuation: CheckedContinuation<Void, any Error>) {
-        let entry = state.withLock { state -> Entry in
-            if state.cancelledEarly.remove(id) != nil { return .cancelled }
-            if deadline <= state.now { return .due }
+        let ended: Result<Void, any Error>? = state.withLock { state in
+            if state.cancelledEarly.remove(id) != nil { return .failure(CancellationError()) }
+            if deadline <= state.now { return .success(()) }
             state.sleepers[id] = Sleeper(deadline: deadline, continuation: continuation)
-            return .asleep(state.takeSatisfiedWatchers())
+            return nil
         }
-        switch entry {
-        case .due: continuation.resume()
-        case .cancelled: continuation.resume(throwing: CancellationError())
-        case .asleep(let watchers): for watcher in watchers { watcher.continuation.resume() }
-        }
+        if let ended { continuation.resume(with: ended) }
     }
 }
