@@ -10,7 +10,7 @@ import Testing
 
 /// A source that has next to nothing of what pixiv has, behind the same file system.
 @Suite(.timeLimit(.minutes(1))) struct SampleSourceTests {
-    /// 2024-05-03 03:30 UTC is 2024-05-02 23:30 in New York: the newest day is 2024-05-01.
+    /// 2024-05-03 03:30 UTC is 2024-05-02 23:30 there: the newest day is 2024-05-01.
     private static let now: Int64 = 1_714_707_000
     private static let newest = Day(ordinal: 19_844)
 
@@ -38,7 +38,7 @@ import Testing
             #expect(await bench.walk("ranking/\(path)").isAbsent, "\(path)")
         }
         #expect(service.asked.isEmpty)
-        // A day appears when it is over in New York, four hours behind UTC.
+        // A day appears when it is over there, four hours behind UTC.
         #expect(try await bench.stat("ranking/day/2024-05-01").modified == 1_714_622_400)
         #expect(try await bench.stat("ranking/month/2024-03-01").modified == 1_711_944_000)
         bench.time = 1_714_708_800

@@ -3,8 +3,8 @@ package import Sourcing
 
 /// The smallest source that there is, as an example and for tests: rankings of a day, a week and a month, and nothing else.
 ///
-/// It differs from others in all that sources may differ in: no authors, searches, works or accounts; days that begin at midnight
-/// in New York and go on changing; formats and sizes that come with the listing, so that no picture is asked for its length.
+/// It differs from others in all that sources may differ in: no authors, searches, works or accounts; days that begin at
+/// midnight elsewhere and go on changing; formats and sizes that come with the listing, so that no picture is asked for its length.
 package struct SamplePlugIn: SourcePlugIn {
     package init() {}
 
@@ -34,27 +34,8 @@ package struct SamplePlugIn: SourcePlugIn {
 
     private static let first = Day(year: 2005, month: 5, day: 24) ?? Day(ordinal: 0)
 
-    /// Midnight on the east coast of the United States, at once; a week later votes are in, and after that little changes.
-    package static let calendar = RankingCalendar(
+    /// Midnight four hours west of Greenwich, at once; a week later votes are in, and after that little changes.
+    private static let calendar = RankingCalendar(
         delay: 0, change: .settles(after: 7 * 86_400, then: 30 * 86_400)
-    ) { day in
-        isSummerTime(day) ? -4 * 3600 : -5 * 3600
-    }
-
-    /// Whether clocks are an hour ahead when a day begins.
-    ///
-    /// From the second Sunday in March, 2:00, to the first in November, since 2007 (Energy Policy Act of 2005, section 110).
-    private static func isSummerTime(_ day: Day) -> Bool {
-        let year = day.civil.year
-        guard let march = Day(year: year, month: 3, day: 8), let november = Day(year: year, month: 11, day: 1) else {
-            return false
-        }
-        return day > sunday(from: march) && day <= sunday(from: november)
-    }
-
-    /// The first Sunday from a day on.
-    private static func sunday(from day: Day) -> Day {
-        // 1970-01-01 was a Thursday.
-        day.advanced(by: 6 - ((day.ordinal + 3) % 7 + 7) % 7)
-    }
+    ) { _ in -4 * 3600 }
 }

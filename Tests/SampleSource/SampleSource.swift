@@ -47,8 +47,7 @@ package struct SampleSource: RankingSource {
         switch rendition {
         case .regular, .original:
             let fileExtension = String(parts[0][parts[0].index(after: dot)...])
-            return PictureLocation(
-                url: "\(images)/\(parts[0])", headers: [], fileExtension: fileExtension, size: size)
+            return PictureLocation(url: "\(images)/\(parts[0])", headers: [], fileExtension: fileExtension, size: size)
         case .small:
             return PictureLocation(url: "\(images)/small/\(parts[0][..<dot]).jpg", headers: [], fileExtension: "jpg")
         case .archive, .webp, .gif, .matroska, .avatar, .normalThumbnail, .largeThumbnail: return nil
