@@ -8,15 +8,17 @@ import hashlib
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
-import tempfile
+import sys
 import threading
 import time
 import urllib.parse
 
 import store
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../Wire'))
+import parts  # noqa: E402
 
 DAY = 'ranking/daily/2024-04-30'
 #: The origin's clock: the day after.
@@ -26,25 +28,12 @@ PICTURES = 100
 PREVIEWS = '/c/480x960/'
 
 
-class Origin:
+def origin_of(place, options):
     """The embedded origin, as far away and as fast as the bench has it."""
-
-    def __init__(self, programs, directory, latency):
-        self.log, self.began = f'{directory}/origin.log', time.monotonic()
-        self.process = subprocess.Popen(
-            [f'{programs}/rankfs-origin', '--latency', str(latency), '--rate', str(4 << 20), '--large', '--log', self.log, '--now', NOW],
-            stdout=subprocess.PIPE, text=True)
-        self.url = self.process.stdout.readline().split()[-1]
-
-    def requests(self):
-        if not os.path.exists(self.log):
-            return []
-        with open(self.log) as file:
-            return [json.loads(line) for line in file]
-
-    def end(self):
-        self.process.terminate()
-        self.process.wait()
+    began = time.monotonic()
+    origin = parts.Origin(place, '--latency', str(options.service_latency), '--rate', str(4 << 20), '--large', '--now', NOW)
+    origin.began = began
+    return origin
 
 
 class Fleet:
@@ -167,9 +156,9 @@ def trouble(fleet, one, seconds, killed):
     return gone + [time.monotonic()]
 
 
-def timeline(origin, bodies, gone):
+def timeline(began, bodies, gone):
     """The bytes of pictures that the origin sent, by time, and when there was no store."""
-    start, end = (moment - origin.began for moment in gone)
+    start, end = (moment - began for moment in gone)
     sent, away = collections.Counter(), 0
     for body in bodies:
         sent[body['end'] // 5000 * 5] += body['bytes']
@@ -209,7 +198,7 @@ def together(fleet, origin, machines, readers, look, rules, settles, stop=None):
           f'{waits[len(waits) // 2] * 1e3:.1f} ms median, {waits[int(len(waits) * 0.95)] * 1e3:.0f} p95, {waits[-1] * 1e3:.0f} most; {len(failures)} failed; '
           f'{sum(len(found) != 1 for found in sums.values())} pictures differ')
     if gone:
-        timeline(origin, bodies, gone)
+        timeline(origin.began, bodies, gone)
     tiers = [status(mount).get('tier') for mount in fleet.mounts]
     if all(tiers):
         while settles and any(status(mount)['tier']['waiting'] for mount in fleet.mounts):
@@ -268,23 +257,24 @@ def main():
     parser.add_argument('--readers', type=int, default=0, help='machines of which nothing is brought to the store')
     parser.add_argument('--trouble', type=int, help='two machines are killed in mid-upload, then the store is gone for so many seconds')
     options = parser.parse_args()
-    programs = os.path.abspath(options.programs)
-    directory = tempfile.mkdtemp(prefix='rankfs-fleet-')
-    one, rules, origin, fleet = None, None, Origin(programs, directory, options.service_latency), None
-    try:
+    parts.PROGRAMS = os.path.abspath(options.programs)
+    with parts.Place() as place:
+        origin, one, rules = origin_of(place, options), None, None
         text = f'api_url={origin.url},image_url={origin.url}'
         if not options.alone:
-            one, told, relay = store.serve(os.path.abspath(options.weed), f'{directory}/store')
+            one, told, relay = store.serve(os.path.abspath(options.weed), place.path('store'))
+            place.ends.callback(one.stop)
             # Straight to the store, if nobody wants to know more: the relay takes time.
             far = options.store_latency or options.store_rate or options.store_fault
             port, rules = (relay, told) if options.relay or far else (one.port, None)
             told.latency, told.rate = options.store_latency / 1000, options.store_rate
             told.set(options.store_fault, '')
-            keys = f'{directory}/keys'
+            keys = place.path('keys')
             with open(os.open(keys, os.O_WRONLY | os.O_CREAT, 0o600), 'w') as file:
                 file.write(f'aws_access_key_id = {store.KEY}\naws_secret_access_key = {store.SECRET}\n')
             text += f',tier=s3://{store.BUCKET}/fleet,tier_url=http://127.0.0.1:{port},tier_keys={keys}'
-        fleet = Fleet(programs, directory, text)
+        fleet = Fleet(parts.PROGRAMS, place.folder, text)
+        place.ends.callback(fleet.end)
         if options.cold:
             cold(fleet, origin)
         elif options.thumbnails:
@@ -293,13 +283,6 @@ def main():
             together(
                 fleet, origin, options.machines, options.readers, options.look, rules, not options.store_rate,
                 (one, options.trouble) if options.trouble else None)
-    finally:
-        if fleet:
-            fleet.end()
-        origin.end()
-        if one:
-            one.stop()
-        shutil.rmtree(directory, ignore_errors=True)
 
 
 if __name__ == '__main__':

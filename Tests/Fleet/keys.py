@@ -26,6 +26,9 @@ import time
 import urllib.parse
 import xml.sax.saxutils
 
+sys.dont_write_bytecode = True
+from store import signature  # noqa: E402
+
 BUCKET, ROLE, SESSION, LASTS = 'pool', 'role+of.machine', 'session of the machine', 3600
 
 
@@ -37,15 +40,6 @@ class State:
 
 
 state = State()
-
-
-def signature(secret, stamp, region, canonical):
-    scope = f'{stamp[:8]}/{region}/s3/aws4_request'
-    text = f'AWS4-HMAC-SHA256\n{stamp}\n{scope}\n{hashlib.sha256(canonical.encode()).hexdigest()}'
-    key = ('AWS4' + secret).encode()
-    for part in scope.split('/'):
-        key = hmac.new(key, part.encode(), hashlib.sha256).digest()
-    return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
 
 
 class Handler(http.server.BaseHTTPRequestHandler):

@@ -55,21 +55,26 @@ def free_ports(count):
     return found
 
 
+def signature(secret, stamp, region, canonical):
+    """AWS Signature Version 4: written for this, so that two programs agree."""
+    scope = f'{stamp[:8]}/{region}/s3/aws4_request'
+    key = ('AWS4' + secret).encode()
+    for part in (*scope.split('/'), f'AWS4-HMAC-SHA256\n{stamp}\n{scope}\n{hashlib.sha256(canonical.encode()).hexdigest()}'):
+        key = hmac.new(key, part.encode(), hashlib.sha256).digest()
+    return key.hex()
+
+
 def signed(method, path, port, body=b''):
-    """The headers of a request (AWS Signature Version 4): written for this, so that two programs agree."""
+    """The headers of a request."""
     stamp = time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())
     content = hashlib.sha256(body).hexdigest()
     host = f'127.0.0.1:{port}'
     names = 'host;x-amz-content-sha256;x-amz-date'
     canonical = f'{method}\n{path}\n\nhost:{host}\nx-amz-content-sha256:{content}\nx-amz-date:{stamp}\n\n{names}\n{content}'
-    scope = f'{stamp[:8]}/us-east-1/s3/aws4_request'
-    text = f'AWS4-HMAC-SHA256\n{stamp}\n{scope}\n{hashlib.sha256(canonical.encode()).hexdigest()}'
-    key = ('AWS4' + SECRET).encode()
-    for part in scope.split('/'):
-        key = hmac.new(key, part.encode(), hashlib.sha256).digest()
-    signature = hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
+    credential = f'{KEY}/{stamp[:8]}/us-east-1/s3/aws4_request'
     return {'Host': host, 'x-amz-date': stamp, 'x-amz-content-sha256': content,
-            'Authorization': f'AWS4-HMAC-SHA256 Credential={KEY}/{scope}, SignedHeaders={names}, Signature={signature}'}
+            'Authorization': f'AWS4-HMAC-SHA256 Credential={credential}, SignedHeaders={names}, '
+                             f'Signature={signature(SECRET, stamp, "us-east-1", canonical)}'}
 
 
 class Store:

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """An origin over TLS that speaks HTTP/2 and HTTP/1.1 and misbehaves as it is told.
 
-    h2origin.py --certificate C.pem --key K.pem [--upstream http://127.0.0.1:PORT] [--port N] [--control-port N]
+    h2origin.py --certificate C.pem --key K.pem [--upstream http://127.0.0.1:PORT]
 
 It prints one line of JSON when it listens: {"port": N, "control": M}. The first is TLS with ALPN, the second plain HTTP/1.1 for
 control. It ends with its standard input, so that it does not outlive who started it.
@@ -323,26 +323,24 @@ async def main():
     parser.add_argument("--certificate", required=True)
     parser.add_argument("--key", required=True)
     parser.add_argument("--upstream")
-    parser.add_argument("--port", type=int, default=0)
-    parser.add_argument("--control-port", type=int, default=0)
     options = parser.parse_args()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(options.certificate, options.key)
     context.set_alpn_protocols(["h2", "http/1.1"])
 
-    async def origin(port=0, control=0):
+    async def origin():
         wire = Wire(options.upstream, origin)
 
         async def handle(reader, writer):
             await serve(wire, reader, writer)
 
-        secure = await asyncio.start_server(handle, "127.0.0.1", port, ssl=context, limit=1 << 20)
-        plain = await asyncio.start_server(handle, "127.0.0.1", control, limit=1 << 20)
+        secure = await asyncio.start_server(handle, "127.0.0.1", 0, ssl=context, limit=1 << 20)
+        plain = await asyncio.start_server(handle, "127.0.0.1", 0, limit=1 << 20)
         servers.extend((secure, plain))
         return {"port": secure.sockets[0].getsockname()[1], "control": plain.sockets[0].getsockname()[1]}
 
     servers = []
-    print(json.dumps(await origin(options.port, options.control_port)), flush=True)
+    print(json.dumps(await origin()), flush=True)
     # Ends when who started it does.
     await asyncio.get_running_loop().run_in_executor(None, sys.stdin.buffer.read)
 
