@@ -3,7 +3,7 @@ import Testing
 
 /// Real mounts of the built program, one after the other: each has its own origin, cache and directory.
 @Suite(
-    .serialized, .timeLimit(.minutes(ModelAmount.isLong || Sweep.isLong ? 240 : 5)),
+    .serialized, .timeLimit(.minutes(ModelAmount.isLong || Sweep.isLong ? 240 : 6)),
     .enabled(if: FileManager.default.isWritableFile(atPath: "/dev/fuse"), "needs /dev/fuse"))
 struct MountSuite {}
 

@@ -10,9 +10,7 @@ extension MountSuite {
             try await withOrigin(service) { workplace, origin in
                 var mount = try Mount(workplace, of: origin, options: ["top=12", "prefetch=0"])
                 let cache = { (action: String, options: String) in
-                    try workplace.rankfs(
-                        "cache", action, service.rawValue, "-o",
-                        "cache_dir=\(mount.cache)\(options)")
+                    try workplace.rankfs("cache", action, service.rawValue, "-o", "cache_dir=\(mount.cache)\(options)")
                 }
                 let names = try mount.names(mount.day())
                 for name in names { _ = read("\(mount.day())/\(name)") }

@@ -29,8 +29,9 @@ extension MountSuite {
             "[default]\naws_access_key_id = \(id)\naws_secret_access_key = s/\(id)\n"
         }
 
-        private func tier(_ mount: Mount) throws -> [String: Any] {
-            try #require(try mount.status()["tier"] as? [String: Any])
+        /// The options of a tier there, with a file of keys.
+        private func options(_ keys: String) -> String {
+            "tier=s3://pool/home,tier_url=http://127.0.0.1:\(port),tier_keys=\(keys)"
         }
 
         /// Reads a further picture of a machine, and returns once it is at the store.
@@ -39,10 +40,11 @@ extension MountSuite {
             let name = try mount.readable(day)[index]
             #expect(try !MountTests.read("\(day)/\(name)").get().isEmpty)
             let isThere = poll(upTo: 60) {
-                (try? tier(mount)["waiting"] as? Int) == 0 && (try? tier(mount)["uploads"] as? Int) == index + 1
+                let tier = try? mount.figures("tier")
+                return tier?["waiting"] as? Int == 0 && tier?["uploads"] as? Int == index + 1
             }
-            guard isThere else { throw Failure("still waiting: \(try tier(mount))") }
-            #expect(try tier(mount)["state"] as? String == "up")
+            guard isThere else { throw Failure("still waiting: \(try mount.figures("tier"))") }
+            #expect(try mount.figures("tier")["state"] as? String == "up")
         }
 
         /// An origin, and a file with the key that the store takes.
@@ -61,19 +63,15 @@ extension MountSuite {
         @Test func aFileThatChangesIsReadAgain() async throws {
             try await withKey { workplace, origin, keys in
                 try script.tell(["owner": "123456789012"])
+                let options = options(keys)
                 let mount = try Mount(
-                    workplace, of: origin,
-                    options: [
-                        "prefetch=0", "tier=s3://pool/home", "tier_url=http://127.0.0.1:\(port)", "tier_keys=\(keys)",
-                        "tier_owner=123456789012",
-                    ])
+                    workplace, of: origin, options: ["prefetch=0", options, "tier_owner=123456789012"])
                 try bring(0, mount)
                 #expect(try count(" 40[03]$") == 0)
                 try set("AK2", nil)
                 try write(lines("AK2"), to: keys)
                 try bring(1, mount)
                 #expect(try count("PUT .*home/pictures.* 200$") == 2)
-                let options = "tier=s3://pool/home,tier_url=http://127.0.0.1:\(port),tier_keys=\(keys)"
                 #expect(try workplace.rankfs("tier", "verify", "-o", options).status == 0)
                 let other = try workplace.rankfs("tier", "info", "-o", options + ",tier_owner=210987654321")
                 #expect(other.status == 69 && other.errors.contains("AccessDenied"), "\(other)")
@@ -83,7 +81,7 @@ extension MountSuite {
         /// `LastModified` of a store that makes all objects older, by weeks that no test waits for.
         @Test func whatWasReadLongestAgoMakesRoom() async throws {
             try await withKey { workplace, origin, keys in
-                let options = "tier=s3://pool/home,tier_url=http://127.0.0.1:\(port),tier_keys=\(keys)"
+                let options = options(keys)
                 func machine(_ name: String) throws -> Mount {
                     let cache = workplace.directory.appending(path: "cache-\(name)").path
                     return try Mount(
@@ -134,11 +132,7 @@ extension MountSuite {
                 let log = "\(place)/log"
                 let mount = try Mount(
                     workplace, of: origin,
-                    options: [
-                        "prefetch=0", "tier=s3://pool/home", "tier_url=http://127.0.0.1:\(port)",
-                        "tier_keys=\(place)/keys",
-                        "log=debug", "log_file=\(log)",
-                    ])
+                    options: ["prefetch=0", options("\(place)/keys"), "log=debug", "log_file=\(log)"])
                 try bring(0, mount)
                 try give("AK2")
                 #expect(poll(upTo: 20) { (try? mount.status()["time"] as? Int) != nil })

@@ -13,7 +13,7 @@ extension MountSuite {
         /// Operations between two changes of what is wrong.
         private static let perRound = 400
         /// Tries last so long after healing, in seconds.
-        private static let healing = 10.0
+        private static let healing = 30.0
         /// Short, so that what says nothing costs little time.
         private static let options = ["prefetch=1", "timeout=3", "connections=32", "cache_size=32M", "cache_free=0"]
 
@@ -36,7 +36,7 @@ extension MountSuite {
                     let threads = Self.start(readers)
                     origin.reload()
                     mount = try disturb(mount, workplace, origin, run, using: &random)
-                    #expect(poll(upTo: 120) { threads.areDone }, "round \(round) hangs")
+                    #expect(poll(upTo: 240) { threads.areDone }, "round \(round) hangs")
                     try origin.spoil([], in: workplace)
                     let names = kinds.map { "\($1) on \(world.files[$0].path)" }
                     for trouble in healed(world, run, readers, mount) {
@@ -59,10 +59,9 @@ extension MountSuite {
         /// Nor `notrailer`: a part that ends in zeros, of a download that is gone on with after a kill, is inside the picture,
         /// where nothing tells wrong bytes. Nor `modified`: a version that only the fault named, once it is evicted, is another
         /// one than what comes next, and who has it open is refused that.
-        private static let kinds =
-            (FaultKind.broken + FaultKind.odd).filter {
-                $0.reading != .failsForLong && !["503/1", "503", "endless", "notrailer", "modified"].contains($0.name)
-            }
+        private static let kinds = (FaultKind.broken + FaultKind.odd).filter {
+            $0.reading != .failsForLong && !["503/1", "503", "endless", "notrailer", "modified"].contains($0.name)
+        }
 
         /// Chooses files whose downloads go wrong.
         private func spoil(
@@ -94,7 +93,7 @@ extension MountSuite {
         ) throws -> Mount {
             let begun = run.now.operations
             let share = Self.perRound / 4 + random.below(Self.perRound / 2)
-            guard poll(upTo: 60, { run.now.operations - begun >= share }) else { throw Failure("readers hang") }
+            guard poll(upTo: 180, { run.now.operations - begun >= share }) else { throw Failure("readers hang") }
             let choice = random.below(10)
             if choice < 5 { return mount }
             run.change { $0.generation += 1 }

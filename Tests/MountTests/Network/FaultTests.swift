@@ -65,7 +65,7 @@ extension MountSuite {
             // Where sizes are not known they are spoilt, too.
             try origin.spoil(
                 cases.map { $0.kind.rule($0.source, method: sweep.knowsSizes ? "GET" : nil) }, in: workplace)
-            for (each, outcome) in zip(cases, outcomes(cases)) {
+            for (each, outcome) in zip(cases, Self.outcomes(cases)) {
                 report("fault \(each.kind) \(each.order) -> \(outcome)")
                 #expect(outcome.isHonest, "\(each.kind) \(each.order): \(outcome)")
                 if each.kind.reading != .rightOrFails {
@@ -107,7 +107,7 @@ extension MountSuite {
                 let cases = try cases(
                     heads, orders: { _ in [.whole] }, mount, day: mount.day(), origin.unmeasured(), origin, workplace)
                 try origin.spoil(cases.map { $0.kind.rule($0.source, method: "HEAD") }, in: workplace)
-                let first = outcomes(cases)
+                let first = Self.outcomes(cases)
                 for (each, outcome) in zip(cases, first) {
                     #expect(outcome.isHonest, "\(each.kind): \(outcome)")
                 }
@@ -182,11 +182,11 @@ extension MountSuite {
 
         /// Reads until right, as long as every answer is honest.
         private func recovered(_ cases: [Case]) -> [Outcome] {
-            var latest = outcomes(cases)
+            var latest = Self.outcomes(cases)
             _ = poll(upTo: 60) {
                 let late = cases.indices.filter { cases[$0].kind.reading != .failsForLong && latest[$0] != .right }
                 if late.isEmpty || late.contains(where: { !latest[$0].isHonest }) { return true }
-                for (index, outcome) in zip(late, outcomes(late.map { cases[$0] })) { latest[index] = outcome }
+                for (index, outcome) in zip(late, Self.outcomes(late.map { cases[$0] })) { latest[index] = outcome }
                 return false
             }
             return latest
@@ -201,7 +201,7 @@ extension MountSuite {
             let wholes = cases.map {
                 Case(kind: $0.kind, order: .whole, path: $0.path, source: $0.source, bytes: $0.bytes)
             }
-            for (each, outcome) in zip(cases, outcomes(wholes)) {
+            for (each, outcome) in zip(cases, Self.outcomes(wholes)) {
                 #expect(outcome.isHonest, "\(each.kind) \(each.order) stored: \(outcome)")
                 if each.order != .tail, each.kind.reading != .failsForLong {
                     #expect(outcome == .right, "\(each.kind) \(each.order) stored: \(outcome)")
@@ -230,13 +230,8 @@ extension MountSuite {
             }
         }
 
-        private func outcomes(_ cases: [Case]) -> [Outcome] {
-            together(upTo: Self.patience, cases.map { each in { each.outcome() } }).map { $0 ?? .hung }
-        }
-
-        /// A line of the table, for who asks for it.
-        private func report(_ line: String) {
-            if ProcessInfo.processInfo.environment["RANKFS_TABLE"] != nil { print(line) }
+        static func outcomes(_ cases: [Case]) -> [Outcome] {
+            together(upTo: patience, cases.map { each in { each.outcome() } }).map { $0 ?? .hung }
         }
     }
 }

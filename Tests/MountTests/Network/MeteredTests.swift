@@ -92,16 +92,6 @@ extension MountSuite {
             }
         }
 
-        @Test(arguments: Service.kinds) func theOptionOverrulesNetworkManager(service: Service) async throws {
-            try await withMount(service, options: ["metered=yes"]) { workplace, origin, mount in
-                #expect(isMetered(mount) == true)
-                let shown = try mount.pictures(5, of: origin)
-                for index in [0, 4] { _ = try read(shown[index].path).get() }
-                #expect(mount.unmount())
-                #expect(origin.downloaded == [shown[0].entry.picture, shown[4].entry.picture])
-            }
-        }
-
         /// A bus that takes connections and says nothing must hold up neither the mount nor its end.
         @Test func aSilentBusHoldsUpNothing() async throws {
             try await withOrigin { workplace, origin in

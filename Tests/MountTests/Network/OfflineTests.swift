@@ -75,8 +75,7 @@ extension MountSuite {
                     #expect(partial.status == 1 && (partial.output + partial.errors).contains(said), "\(partial)")
                 }
                 _ = access("\(mount.day())/.hidden", F_OK)
-                let network = try mount.status()["network"] as? [String: Any]
-                #expect(network?["offline"] as? Bool == true)
+                #expect(try mount.figures("network")["offline"] as? Bool == true)
                 #expect(mount.unmount())
                 #expect(origin.requests.count == before)
             }

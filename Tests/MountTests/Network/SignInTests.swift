@@ -11,7 +11,7 @@ extension MountSuite {
                 #expect(try !mount.names("\(mount.path)/following").isEmpty)
                 let restricted = try mount.picture(1, in: mount.day("daily_r18"))
                 #expect(try read(restricted).get().starts(with: [0xff, 0xd8]))
-                #expect((try mount.status()["sign_in"] as? [String: Any])?["state"] as? String == "signed_in")
+                #expect(try mount.figures("sign_in")["state"] as? String == "signed_in")
                 let asked = origin.apiRequests.filter { $0.path.hasPrefix("/ajax/") }
                 #expect(asked.count >= 2 && asked.allSatisfy { $0.path.contains("lang=en") && $0.status == 200 })
                 // R-18, bookmarks, followed authors: nothing else was asked to find out who this is.
@@ -57,7 +57,7 @@ extension MountSuite {
                 #expect(try mount.names(mount.day("daily", "2024-05-02")).count > 90)
                 #expect(try read(picture).get() == bytes)
                 #expect(try mount.readable(mount.day()) == own)
-                #expect((try mount.status()["sign_in"] as? [String: Any])?["state"] as? String == "expired")
+                #expect(try mount.figures("sign_in")["state"] as? String == "expired")
 
                 #expect(try login(["logout"]).output.contains("signed out"))
                 // Under paths that the kernel knows, before anything is listed again.

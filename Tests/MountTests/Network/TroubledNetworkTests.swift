@@ -38,8 +38,8 @@ extension MountSuite {
                     let refused = try workplace.run("ls", mount.day(nil, day))
                     #expect(refused.status != 0 && refused.errors.split(separator: "\n").count == 1)
                 }
-                let network = try mount.status()["network"] as? [String: Any]
-                let troubles = (network?["troubles"] as? [[String: Any]] ?? []).compactMap { $0["message"] as? String }
+                let network = try mount.figures("network")
+                let troubles = (network["troubles"] as? [[String: Any]] ?? []).compactMap { $0["message"] as? String }
                 let sentence = try #require(troubles.first)
                 #expect(troubles.count == 1 && sentence.contains(kind.word), "\(troubles)")
                 #expect(sentence.contains(";") || sentence.contains("?"), "no remedy: \(sentence)")
@@ -64,9 +64,7 @@ extension MountSuite {
 
         @Test(arguments: Service.kinds) func whenTheHostAnswersAgainThatIsTold(service: Service) async throws {
             try await withMount(service, options: ["prefetch=0"]) { workplace, origin, mount in
-                let troubles = {
-                    ((try mount.status()["network"] as? [String: Any])?["troubles"] as? [Any])?.count
-                }
+                let troubles = { (try mount.figures("network")["troubles"] as? [Any])?.count }
                 origin.stop()
                 #expect(try workplace.run("ls", mount.day()).status != 0)
                 #expect(try troubles() == 1)

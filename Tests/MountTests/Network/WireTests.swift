@@ -77,22 +77,18 @@ extension MountSuite {
 
         /// Reads pictures as long as they are spoilt, and then until all are right.
         private func expectHonest(_ cases: [FaultTests.Case], _ what: String, _ front: ScriptedFront) throws {
-            for (each, outcome) in zip(cases, outcomes(cases)) {
+            for (each, outcome) in zip(cases, FaultTests.outcomes(cases)) {
                 #expect(outcome.isHonest, "\(what) \(each.kind) \(each.order): \(outcome)")
             }
             try front.tell([#"{"kind":"heal"}"#])
-            var latest = outcomes(cases)
+            var latest = FaultTests.outcomes(cases)
             _ = poll(upTo: 60) {
-                latest = outcomes(cases)
+                latest = FaultTests.outcomes(cases)
                 return latest.allSatisfy { $0 == .right }
             }
             for (each, outcome) in zip(cases, latest) {
                 #expect(outcome == .right, "\(what) \(each.kind) \(each.order) afterwards: \(outcome)")
             }
-        }
-
-        private func outcomes(_ cases: [FaultTests.Case]) -> [Outcome] {
-            together(upTo: FaultTests.patience, cases.map { each in { each.outcome() } }).map { $0 ?? .hung }
         }
     }
 }

@@ -52,27 +52,14 @@ extension MountSuite {
 
         // MARK: - `rankfs doctor --service`
 
-        /// What goes wrong at a service, the assumption that it breaks, and what is said of that.
-        struct Break: Sendable, CustomTestStringConvertible {
-            let service: Service
-            let fault: String
-            let name: String
-            let verdict: String
-            var testDescription: String { "\(service) \(fault)" }
-
-            init(_ service: Service, _ action: String, _ name: String, _ verdict: String) {
-                (self.service, fault, self.name, self.verdict) = (service, "{\"action\":\(action)}", name, verdict)
-            }
-        }
-
-        /// One for each verdict, and for each host; further ones are those of the sources' tests (`ServiceExaminerTests`, `ExaminerTests`).
-        private static let breaks = [
-            Break(.pixiv, #""html200","path":"/ajax/illust/""#, "record of a work", "changed"),
-            Break(.pixiv, #""rst0","path":"/img-master/""#, "parts of a picture by Range", "unknown"),
-            Break(
-                .danbooru, #""status","status":503,"retry_after":"60","suffix":"page=1""#, "newest ranking", "unknown"),
-            Break(.danbooru, #""chunked","path":"/original/","skip":1"#, "listed length of a picture", "kept"),
-            Break(.yandere, #""flip","path":"/image/""#, "listed MD5 of a picture", "changed"),
+        /// What goes wrong at a service, the assumption that it breaks, and what is said of that: one for each verdict, and for each
+        /// host; further ones are those of the sources' tests (`ServiceExaminerTests`, `ExaminerTests`).
+        private static let breaks: [(Service, String, String, String)] = [
+            (.pixiv, #""html200","path":"/ajax/illust/""#, "record of a work", "changed"),
+            (.pixiv, #""rst0","path":"/img-master/""#, "parts of a picture by Range", "unknown"),
+            (.danbooru, #""status","status":503,"retry_after":"60","suffix":"page=1""#, "newest ranking", "unknown"),
+            (.danbooru, #""chunked","path":"/original/","skip":1"#, "listed length of a picture", "kept"),
+            (.yandere, #""flip","path":"/image/""#, "listed MD5 of a picture", "changed"),
         ]
 
         private static func report(_ workplace: Workplace, _ origin: OriginProcess, _ flags: String...) throws -> Output
@@ -127,15 +114,16 @@ extension MountSuite {
             }
         }
 
-        @Test(arguments: breaks) func whatHasChangedIsFound(_ change: Break) async throws {
-            try await withOrigin(change.service, wire: .plain) { workplace, origin in
-                try origin.spoil([change.fault], in: workplace)
+        @Test(arguments: breaks)
+        func whatHasChangedIsFound(service: Service, fault: String, name: String, verdict: String) async throws {
+            try await withOrigin(service, wire: .plain) { workplace, origin in
+                try origin.spoil(["{\"action\":\(fault)}"], in: workplace)
                 let report = try Self.report(workplace, origin)
-                #expect(report.status == (change.verdict == "kept" ? 0 : 1), "\(report.output)\(report.errors)")
+                #expect(report.status == (verdict == "kept" ? 0 : 1), "\(report.output)\(report.errors)")
                 let requests = origin.requests.map(\.path).filter { $0 != "/_control" }
                 #expect((1...16).contains(requests.count), "\(requests)")
-                let line = report.lines.first { $0.contains(" \(change.name)  ") }
-                #expect(line?.hasPrefix(change.verdict) == true, "\(report.output)")
+                let line = report.lines.first { $0.contains(" \(name)  ") }
+                #expect(line?.hasPrefix(verdict) == true, "\(report.output)")
                 #expect(!report.output.contains("127.0.0.1") && !report.output.contains(workplace.directory.path))
             }
         }

@@ -12,13 +12,6 @@ extension MountSuite {
             try workplace.run(before + [Workplace.rankfs, "fetch"] + words, upTo: 120)
         }
 
-        /// Every file below a folder, by its path there.
-        private func files(_ folder: String) -> Set<String> {
-            Set(FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? []).filter { path in
-                (try? status(of: "\(folder)/\(path)").st_mode & S_IFMT) == S_IFREG
-            }
-        }
-
         @Test(arguments: Service.allCases) func aRangeIsExportedWholeAndOnce(service: Service) async throws {
             try await withMount(service, options: ["top=12", "prefetch=2"]) { workplace, origin, mount in
                 let folder = workplace.directory.appending(path: "out").path
@@ -63,16 +56,16 @@ extension MountSuite {
                     }
                 }
                 #expect(first.output.contains("withheld by the service") == (withheld > 0))
-                #expect(files(folder).count == (36 - withheld) * 2, "nothing else is left")
+                #expect(files(below: folder).count == (36 - withheld) * 2, "nothing else is left")
 
                 let before = origin.requests.count
-                let inodes = try files(folder).sorted().map { try status(of: "\(folder)/\($0)").st_ino }
+                let inodes = try files(below: folder).sorted().map { try status(of: "\(folder)/\($0)").st_ino }
                 let second = try fetch(workplace, words[0], words[1], words[2], words[3])
                 #expect(
                     second.status == 0 && second.output.contains("\(36 - withheld) there already"), "\(second.output)")
                 #expect(!second.output.contains(" fetched ("))
                 #expect(origin.requests.count == before, "a second run asks nothing")
-                #expect(try files(folder).sorted().map { try status(of: "\(folder)/\($0)").st_ino } == inodes)
+                #expect(try files(below: folder).sorted().map { try status(of: "\(folder)/\($0)").st_ino } == inodes)
             }
         }
 
@@ -114,7 +107,7 @@ extension MountSuite {
                 #expect(result.output.contains("the service asks to slow down; going on at"))
                 for day in Self.days {
                     let readable = try origin.ranking("daily", day).prefix(4).filter { !$0.isWithheld }.count
-                    #expect(files("\(folder)/ranking/\(service.daily)/\(day)").count == readable, "\(day)")
+                    #expect(files(below: "\(folder)/ranking/\(service.daily)/\(day)").count == readable, "\(day)")
                 }
                 let asked = origin.requests.filter { $0.path.hasPrefix(service.lists) }
                 let refused = asked.filter { $0.status == 429 }
@@ -135,19 +128,19 @@ extension MountSuite {
                 let target = "\(folder)/ranking/\(service.daily)/\(Mount.day)"
                 let child = try workplace.start("rankfs", ["fetch", mount.day(), "--to", folder])
                 // In the middle: some files are whole, and one is not.
-                let partial = { self.files(target).contains { $0.hasSuffix(".part") } }
-                #expect(poll { files(target).contains { !$0.hasSuffix(".part") } && partial() })
+                let partial = { files(below: target).contains { $0.hasSuffix(".part") } }
+                #expect(poll { files(below: target).contains { !$0.hasSuffix(".part") } && partial() })
                 child.signal(SIGKILL)
                 _ = child.wait()
                 #expect(partial(), "a kill leaves what was under way")
-                let whole = files(target).filter { !$0.hasSuffix(".part") }
+                let whole = files(below: target).filter { !$0.hasSuffix(".part") }
                 let inodes = try whole.map { try status(of: "\(target)/\($0)").st_ino }
 
                 let again = try fetch(workplace, mount.day(), "--to", folder)
                 #expect(again.status == 0, "\(again.output)\(again.errors)")
                 #expect(try whole.map { try status(of: "\(target)/\($0)").st_ino } == inodes, "whole files stay")
                 let pictures = try mount.pictures(of: origin)
-                #expect(files(target) == Set(pictures.map { URL(filePath: $0.path).lastPathComponent }))
+                #expect(files(below: target) == Set(pictures.map { URL(filePath: $0.path).lastPathComponent }))
                 for (path, entry) in pictures {
                     let copy = path.replacing(mount.path, with: folder)
                     #expect(try Data(contentsOf: URL(filePath: copy)) == origin.fetch(entry.picture))
@@ -161,11 +154,11 @@ extension MountSuite {
                 let folder = workplace.directory.appending(path: "out").path
                 try origin.spoil([FaultKind("stallbody").rule(service.pictures, method: "GET")], in: workplace)
                 let child = try workplace.start("rankfs", ["fetch", mount.day(), "--to", folder])
-                #expect(poll { files(folder).contains { $0.hasSuffix(".part") } })
+                #expect(poll { files(below: folder).contains { $0.hasSuffix(".part") } })
                 child.signal(SIGINT)
                 let output = try #require(child.wait(upTo: 10))
                 #expect(output.status == 130 && output.errors.contains("the same command goes on"), "\(output.errors)")
-                #expect(files(folder).isEmpty)
+                #expect(files(below: folder).isEmpty)
             }
         }
 
@@ -177,7 +170,7 @@ extension MountSuite {
                 let withheld = try #require(entries.first { $1.isWithheld }, "the day has a withheld picture")
                 let one = try fetch(workplace, "\(mount.day())/\(withheld.0)", "--to", folder)
                 #expect(one.status == 0 && one.output.contains("1 withheld by the service"), "\(one.output)")
-                #expect(files(folder).isEmpty)
+                #expect(files(below: folder).isEmpty)
 
                 let future = try fetch(workplace, mount.day(nil, "2099-01-01"), "--to", folder)
                 #expect(future.status == 1 && future.output.contains("may not be published yet"), "\(future.output)")
@@ -201,7 +194,7 @@ extension MountSuite {
             try await withMount(service, options: ["top=6"]) { workplace, origin, mount in
                 let folder = workplace.directory.appending(path: "out").path
                 #expect(try fetch(workplace, mount.day(), "--to", folder).status == 0)
-                let copy = try #require(files(folder).sorted().first)
+                let copy = try #require(files(below: folder).sorted().first)
                 try Data("mine".utf8).write(to: URL(filePath: "\(folder)/\(copy)"))
                 let again = try fetch(workplace, mount.day(), "--to", folder)
                 #expect(again.status == 0 && again.output.contains("changed: \(copy)"), "\(again.output)")
@@ -213,7 +206,7 @@ extension MountSuite {
                 let full = try fetch(workplace, mount.day(), "--to", small, before: ["prlimit", "--fsize=1000"])
                 #expect(full.status == 73 && full.errors.split(separator: "\n").count == 1, "\(full.errors)")
                 #expect(full.errors.contains("larger than files may be there"))
-                #expect(files(small).isEmpty)
+                #expect(files(below: small).isEmpty)
             }
         }
     }

@@ -91,10 +91,9 @@ extension MountSuite {
                 try await withWorkplace { workplace in
                     let output = try situation.output(workplace)
                     // What stands in backquotes is said, the commands of the table's own words apart.
-                    let sentences = row[1].split(separator: "`", omittingEmptySubsequences: false).enumerated()
-                        .filter {
-                            $0.offset % 2 == 1 && !$0.element.hasPrefix("ls") && !$0.element.hasPrefix("rankfs ")
-                        }
+                    let sentences = row[1].split(separator: "`", omittingEmptySubsequences: false).enumerated().filter {
+                        $0.offset % 2 == 1 && !$0.element.hasPrefix("ls") && !$0.element.hasPrefix("rankfs ")
+                    }
                     #expect(!sentences.isEmpty)
                     for sentence in sentences {
                         #expect(output.contains(sentence.element), "\(situation.name): \(output)")
@@ -149,8 +148,7 @@ extension MountSuite {
                 """
             let place = ["/usr/bin/unshare", "-m", "--propagation", "private", "sh", "-c", script, "sh"]
             let user = try user(workplace)
-            return try workplace.run(
-                place + user + [program, "mount", "demo", workplace.folder("home") + "/Rankings"])
+            return try workplace.run(place + user + [program, "mount", "demo", workplace.folder("home") + "/Rankings"])
         }
 
         /// What a command below a mount says after a change of its origin, then the mount's status and log.

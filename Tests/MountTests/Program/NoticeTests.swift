@@ -54,7 +54,7 @@ extension MountSuite {
         private func expire(_ origin: OriginProcess, _ mount: Mount, _ workplace: Workplace, day: String) throws {
             try workplace.run("curl", "-sf", "-X", "POST", "\(origin.direct)/_control/expire-sessions")
             #expect(try workplace.run("ls", mount.day("daily_r18", day)).errors.contains("Permission denied"))
-            #expect((try mount.status()["sign_in"] as? [String: Any])?["state"] as? String == "expired")
+            #expect(try mount.figures("sign_in")["state"] as? String == "expired")
         }
 
         @Test func anExpiredSessionIsToldToTheDesktopOnce() async throws {

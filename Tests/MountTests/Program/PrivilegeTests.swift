@@ -22,13 +22,10 @@ extension MountSuite {
                 path = try workplace.folder(name)
                 workplace.willMount(at: path)
                 helper = workplace.directory.appending(path: "mount.rankfs").path
-                try? FileManager.default.createSymbolicLink(
-                    atPath: helper, withDestinationPath: Workplace.rankfs)
+                try? FileManager.default.createSymbolicLink(atPath: helper, withDestinationPath: Workplace.rankfs)
                 let cache = try workplace.folder(cacheName)
                 for folder in [path, cache] { try workplace.run("chown", "nobody:", folder) }
-                options =
-                    "rw,suid,dev,exec,setuid=nobody,umask=027,cache_dir=\(cache),"
-                    + origin.mountOptions
+                options = "rw,suid,dev,exec,setuid=nobody,umask=027,cache_dir=\(cache)," + origin.mountOptions
             }
 
             func mount(_ more: String = "", environment: [String] = [], flags: [String] = []) throws -> Output {

@@ -132,19 +132,12 @@ extension MountSuite {
             words.hasPrefix("rankfs") ? "only the mount's owner" : "Permission denied"
         }
 
+        /// Nobody signs in to a board.
         private static func mountSignedIn(
             _ workplace: Workplace, _ origin: OriginProcess, _ options: String
         ) throws -> Mount {
-            // Nobody signs in to a board.
-            guard origin.service == .pixiv else {
-                return try Mount(workplace, of: origin, options: ["prefetch=0", options])
-            }
-            let jar = workplace.directory.appending(path: "cookies.txt")
-            let host = URL(string: origin.url)?.host() ?? ""
-            let line = [host, "FALSE", "/", "FALSE", "0", "PHPSESSID", "1000_visitorsecret"].joined(separator: "\t")
-            try "#HttpOnly_\(line)\n".write(to: jar, atomically: true, encoding: .utf8)
-            chmod(jar.path, 0o600)
-            return try Mount(workplace, of: origin, options: ["cookies=\(jar.path)", "prefetch=0", options])
+            let account = origin.service == .pixiv ? try workplace.signedIn() : []
+            return try Mount(workplace, of: origin, options: account + ["prefetch=0", options])
         }
 
         /// Runs a command as somebody; `rankfs` is the program under test.

@@ -57,12 +57,8 @@ extension MountSuite {
         @Test func aLogFileThatCannotBeIsSaidBeforeMounting() async throws {
             try await withOrigin { workplace, origin in
                 let directory = try workplace.folder("mount")
-                let pipe = workplace.directory.appending(path: "pipe").path
-                #expect(mkfifo(pipe, 0o600) == 0)
                 for (file, status, reason) in [
-                    ("/nowhere/x/log", 73, "No such file"), (try workplace.folder("folder"), 73, "it is a folder"),
-                    (pipe, 73, "no regular file"), ("/dev/zero", 73, "no regular file"),
-                    ("\(directory)/log", 64, "inside the mount point"),
+                    ("/dev/zero", 73, "no regular file"), ("\(directory)/log", 64, "inside the mount point"),
                 ] as [(String, Int32, String)] {
                     let output = try workplace.mount(origin, on: directory, "log_file=\(file)")
                     #expect(output.status == status, "\(file): \(output.errors)")

@@ -5,19 +5,6 @@ import Testing
 extension MountSuite {
     /// Starting and stopping, as people, mount(8) and systemd do it.
     @Suite struct UnmountTests {
-        @Test(arguments: Service.allCases) func mountReturnsWhenTheMountAnswers(service: Service) async throws {
-            try await withOrigin(service) { workplace, origin in
-                let directory = try workplace.folder("mount")
-                let output = try workplace.mount(origin, on: directory)
-                #expect(output.status == 0, "\(output.errors)")
-                #expect(
-                    try workplace.run("ls", directory).lines == service.top)
-                let unmounted = try workplace.rankfs("unmount", directory)
-                #expect(unmounted.status == 0, "\(unmounted.errors)")
-                #expect(!Workplace.isMounted(directory))
-            }
-        }
-
         @Test func mountMakesTheFolderWhereTheUserMay() async throws {
             try await withOrigin { workplace, origin in
                 let home = try workplace.folder("home")
@@ -51,8 +38,7 @@ extension MountSuite {
                 let directory = try workplace.folder("mount")
                 workplace.willMount(at: directory)
                 let helper = workplace.directory.appending(path: "mount.rankfs").path
-                try FileManager.default.createSymbolicLink(
-                    atPath: helper, withDestinationPath: Workplace.rankfs)
+                try FileManager.default.createSymbolicLink(atPath: helper, withDestinationPath: Workplace.rankfs)
                 let cache = workplace.directory.appending(path: "cache").path
                 let options =
                     "rw,noexec,nosuid,nodev,nofail,user,_netdev,max_read=65536,\(origin.mountOptions),cache_dir=\(cache)"

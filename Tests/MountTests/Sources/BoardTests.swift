@@ -46,18 +46,6 @@ extension MountSuite {
             }
         }
 
-        @Test(arguments: Service.boards) func aWeekHasItsLastDay(service: Service) async throws {
-            try await withMount(service, options: ["prefetch=0"]) { workplace, origin, mount in
-                let week = "\(mount.path)/ranking/week/2024-04-22"
-                // Midnight of that Monday, in New York and in UTC.
-                let begin = service == .danbooru ? 1_713_758_400 : 1_713_744_000
-                let days = try mount.names(week).map { name in
-                    (try status(of: "\(week)/\(name)").st_mtim.tv_sec - begin) / 86_400
-                }
-                #expect(Set(days).isSuperset(of: 0..<7), "\(Set(days))")
-            }
-        }
-
         /// The directory and `info.json` of a post that nobody listed are made of the same answer.
         @Test(arguments: Service.boards) func aPostThatNobodyListedIsAskedForOnce(service: Service) async throws {
             try await withMount(service) { workplace, origin, mount in
@@ -131,22 +119,6 @@ extension MountSuite {
                 try origin.spoil([], in: workplace)
                 #expect(poll(upTo: 10) { (try? read("\(day)/\(name)").get())?.count == Int(post.size) })
                 #expect(try Self.md5("\(day)/\(name)", workplace) == post.md5)
-            }
-        }
-
-        /// With a plain 503 one of the engines says that it is asked too often; of the other it is trouble.
-        @Test(arguments: [(Service.danbooru, false), (.yandere, true)])
-        func aHostIsLeftAloneThatSaysSo(service: Service, isLeftAlone: Bool) async throws {
-            try await withOrigin(service) { workplace, origin in
-                let mount = try Mount(workplace, of: origin, options: ["prefetch=0", "timeout=4"])
-                let picture = try #require(
-                    mount.names(mount.day(service.daily)).first {
-                        extendedAttribute("user.rankfs.withheld", of: "\(mount.day(service.daily))/\($0)") == nil
-                    })
-                try origin.spoil([FaultKind.status(503).rule(service.pictures)], in: workplace)
-                #expect(code(read("\(mount.day(service.daily))/\(picture)")) != 0)
-                let status = try workplace.rankfs("status", mount.path).output
-                #expect(status.contains("the image host asked to be left alone") == isLeftAlone, "\(status)")
             }
         }
 

@@ -135,6 +135,13 @@ func evict(_ paths: [String], of pictures: [String], _ workplace: Workplace) -> 
     }
 }
 
+/// Every file below a folder, by its path there.
+func files(below folder: String) -> Set<String> {
+    Set(FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? []).filter { path in
+        (try? status(of: "\(folder)/\(path)").st_mode & S_IFMT) == S_IFREG
+    }
+}
+
 /// stat(2) as a value.
 func status(of path: String) throws -> stat {
     var result = stat()

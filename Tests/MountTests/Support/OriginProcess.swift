@@ -126,8 +126,7 @@ final class OriginProcess {
     func fetch(_ path: String) throws -> Data {
         let file = workplace.directory.appending(path: UUID().uuidString)
         defer { try? FileManager.default.removeItem(at: file) }
-        let output = try workplace.run(
-            "curl", "-sf", "-e", "https://www.pixiv.net/", "-o", file.path, direct + path)
+        let output = try workplace.run("curl", "-sf", "-e", "https://www.pixiv.net/", "-o", file.path, direct + path)
         guard output.status == 0 else { throw Failure("curl \(path): \(output.status)") }
         return try Data(contentsOf: file)
     }

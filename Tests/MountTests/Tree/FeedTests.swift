@@ -47,7 +47,7 @@ extension MountSuite {
                 #expect(asked(origin, "r18").count == 1)
                 #expect(try mount.names(mount.path).contains("feed"))
                 #expect(try !mount.names(mount.path).contains("feed-r18"))
-                #expect((try mount.status()["sign_in"] as? [String: Any])?["state"] as? String == "signed_in")
+                #expect(try mount.figures("sign_in")["state"] as? String == "signed_in")
                 #expect(mount.unmount())
                 let stranger = try Mount(workplace, of: origin, named: "stranger")
                 #expect(try stranger.names(stranger.path).filter { $0.hasPrefix("feed") } == [])

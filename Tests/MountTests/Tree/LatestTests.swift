@@ -150,28 +150,19 @@ extension MountSuite {
                 let fetched = try workplace.rankfs("fetch", "\(daily)/latest", "--to", "\(out)/one")
                 #expect(fetched.status == 0, "\(fetched.output)\(fetched.errors)")
                 #expect(
-                    try files("\(out)/one")
+                    try files(below: "\(out)/one").sorted()
                         == mount.names("\(daily)/latest").map { "ranking/\(service.daily)/\(day)/\($0)" }.sorted())
                 let name = try mount.names("\(daily)/latest")[2]
-                #expect(
-                    try workplace.rankfs("fetch", "\(daily)/latest/\(name)", "--to", "\(out)/single").status == 0)
-                #expect(files("\(out)/single") == ["ranking/\(service.daily)/\(day)/\(name)"])
+                #expect(try workplace.rankfs("fetch", "\(daily)/latest/\(name)", "--to", "\(out)/single").status == 0)
+                #expect(files(below: "\(out)/single") == ["ranking/\(service.daily)/\(day)/\(name)"])
                 let all = try workplace.rankfs("fetch", daily, "--to", "\(out)/all")
-                #expect(all.status == 0 && files("\(out)/all").count == Self.shown * 2, "\(all.output)")
+                #expect(all.status == 0 && files(below: "\(out)/all").count == Self.shown * 2, "\(all.output)")
                 #expect(!all.output.contains("latest"))
                 for (path, count) in [(daily, Self.shown * 2), ("\(daily)/latest", Self.shown)] {
                     let pinned = try workplace.rankfs("pin", path)
                     #expect(pinned.output == "pinned \(count) pictures\n", "\(pinned.errors)")
                 }
             }
-        }
-
-        /// Every file below a folder, by its path there, in order.
-        private func files(_ folder: String) -> [String] {
-            (FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? []).filter { path in
-                (try? status(of: "\(folder)/\(path)").st_mode & S_IFMT) == S_IFREG
-            }
-            .sorted()
         }
     }
 }

@@ -188,9 +188,7 @@ extension MountSuite {
                     ])
                 #expect(origin.requests.count == asked)
                 // A recursive copy looks just like a count: nobody is refused, and no size is asked for.
-                #expect(
-                    run("visit:\(daily)", "count:\(days[0])", "count:\(days[1])")
-                        == ["4", counts[0], counts[1]])
+                #expect(run("visit:\(daily)", "count:\(days[0])", "count:\(days[1])") == ["4", counts[0], counts[1]])
                 #expect(run("visit:\(daily)", "count:\(daily)/latest") == ["4", counts[2]])
                 #expect(origin.pictureRequests.isEmpty)
                 // Who goes there sees everything, with thumbnails, and counts what is known from then on.

@@ -283,8 +283,9 @@ extension MountSuite {
                 #expect(try read(random).get().starts(with: [0xFF, 0xD8]))
                 let names = try mount.names(mount.day()).prefix(4)
                 for name in names { _ = try read("\(mount.day())/\(name)").get() }
-                guard poll({ ((try? mount.status())?["cache"] as? [String: Any])?["stored_pictures"] as? Int == 4 })
-                else { throw Failure("four pictures are not stored") }
+                guard poll({ (try? mount.figures("cache"))?["stored_pictures"] as? Int == 4 }) else {
+                    throw Failure("four pictures are not stored")
+                }
                 origin.stop()
                 var seen: Set<String> = []
                 var last = ""

@@ -87,16 +87,14 @@ extension MountSuite {
                             defer { close(second) }
                             let whole = Self.readBlocks(second, sizes[index], inOrder: manner.isInOrder)
                             guard manner.way == .together else { return [whole] }
-                            let first = Self.readBlocks(
-                                files[index], sizes[index], inOrder: manner.isInOrder)
+                            let first = Self.readBlocks(files[index], sizes[index], inOrder: manner.isInOrder)
                             close(files[index])
                             return [whole, first]
                         }
                     })
                 for (index, found) in outcomes.enumerated() {
                     #expect(found != nil, "\(paths[index]) hangs")
-                    expectOneVersion(
-                        found ?? [], of: paths[index], chosen[index].1, news[index], manner, service)
+                    expectOneVersion(found ?? [], of: paths[index], chosen[index].1, news[index], manner, service)
                 }
                 #expect(mount.unmount())
             }

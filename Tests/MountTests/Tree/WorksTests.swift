@@ -159,7 +159,7 @@ extension MountSuite {
                     #expect(path.hasSuffix(".\(original.split(separator: ".").last ?? "")"))
                     #expect(try read(path).get() == (try origin.fetch(original)), "\(path)")
                 }
-                let catalog = try #require(try mount.status()["catalog"] as? [String: Any])
+                let catalog = try mount.figures("catalog")
                 #expect(catalog["original_questions_to_host"] as? Int ?? 0 > 0)
                 #expect(catalog["original_questions_to_service"] as? Int == 0)
             }
