@@ -139,10 +139,10 @@ let package = Package(
                 "SampleSource", "Sourcing", "RankFS", "Rankings", "Catalog", "ImageCache", "Fuse", "HTTP", "Render",
             ], path: "Tests/SampleMount", swiftSettings: settings),
         tests("ArchitectureTests", []),
-        tests("PosixTests", ["System"]),
+        tests("PosixTests", ["System", "TestSupport"]),
         tests("RankingsTests", ["Rankings", "TestSupport"]),
         tests("HTTPTests", ["HTTP", "Rankings", "TestSupport"]),
-        tests("SQLiteTests", ["System", "CSQLite"]),
+        tests("SQLiteTests", ["System", "CSQLite", "TestSupport"]),
         tests("PixivTests", ["Pixiv", "Sourcing", "Rankings", "HTTP", "TestSupport"], resources: [.copy("Payloads")]),
         tests(
             "BooruTests", ["Boards", "Sourcing", "Rankings", "HTTP", "TestSupport"],
@@ -169,7 +169,7 @@ let package = Package(
             "RankFSTests",
             [
                 "RankFS", "Rankings", "Catalog", "ImageCache", "Sourcing", "Media", "Render", "Fuse", "HTTP",
-                "SampleSource", "rankfs-render", "TestSupport",
+                "rankfs-render", "TestSupport",
             ]),
         tests(
             "OriginTests", ["Origin", "Rankings", "System", "CTurboJPEG"],

@@ -29,18 +29,6 @@ struct ClientTests {
         }
     }
 
-    @Test func collectsAnAnswer() async throws {
-        let task = send(client(), request())
-        let held = await transport.waitForRequest(at: 0)
-        held.head(200, [("a", "b")])
-        held.body([1, 2])
-        held.body([3])
-        held.finish()
-        let response = try await task.value.get()
-        #expect(response.head["a"] == "b")
-        #expect(response.body == [1, 2, 3])
-    }
-
     @Test func statusesThatArePermanentAreReturnedAtOnce() async throws {
         for (index, status) in [301, 400, 403, 404, 416, 429, 501].enumerated() {
             let task = send(client(), request())

@@ -100,17 +100,21 @@ struct NameResolutionTests {
             resolver: NameResolver(lookUp: names.lookUp))
     }
 
-    private func fetch(
-        _ transport: CurlTransport, _ url: String, deadline: Duration = .seconds(20)
-    ) async
-        -> Recorder.Record
-    {
+    private func start(
+        _ transport: CurlTransport, _ url: String, deadline: Duration = .seconds(20), family: AddressFamily? = nil
+    ) -> Recorder {
+        var request = HTTPRequest(
+            url: url, transferClass: .metadata, deadline: .now.advanced(by: deadline), bodyLimit: 1 << 20)
+        request.family = family
         let recorder = Recorder()
-        _ = transport.start(
-            HTTPRequest(
-                url: url, transferClass: .metadata, deadline: .now.advanced(by: deadline), bodyLimit: 1 << 20),
-            sink: recorder)
-        return await recorder.end()
+        _ = transport.start(request, sink: recorder)
+        return recorder
+    }
+
+    private func fetch(
+        _ transport: CurlTransport, _ url: String, deadline: Duration = .seconds(20), family: AddressFamily? = nil
+    ) async -> Recorder.Record {
+        await start(transport, url, deadline: deadline, family: family).end()
     }
 
     @Test func aNameThatHangsHoldsUpNobodyElse() async throws {
@@ -120,13 +124,7 @@ struct NameResolutionTests {
         let names = HeldNames(["good.example": ["127.0.0.1"]])
         let (hung, good) = ("http://hung.example:\(server.port)", "http://good.example:\(server.port)")
         let transport = try transport(names, origins: [hung, good])
-        let waiting = (0..<40).map { _ in Recorder() }
-        for recorder in waiting {
-            _ = transport.start(
-                HTTPRequest(
-                    url: "\(hung)/a", transferClass: .metadata, deadline: .now.advanced(by: .seconds(50)),
-                    bodyLimit: 1), sink: recorder)
-        }
+        let waiting = (0..<40).map { _ in start(transport, "\(hung)/a", deadline: .seconds(50)) }
         #expect(Kind(await fetch(transport, "\(hung)/a", deadline: .milliseconds(100)).result) == .timedOut)
         for _ in 0..<3 { #expect(await fetch(transport, "\(good)/a").body == Array("fine".utf8)) }
         // The thread that hangs is not waited for.
@@ -197,13 +195,7 @@ struct NameResolutionTests {
         let first = await fetch(transport, "\(origin)/a")
         #expect(first.head?.family == .ipv4 && first.body == Array("fine".utf8))
         for (family, kind) in [(AddressFamily.ipv6, Kind.unreachable), (.ipv4, .success)] {
-            let recorder = Recorder()
-            var request = HTTPRequest(
-                url: "\(origin)/a", transferClass: .metadata, deadline: .now.advanced(by: .seconds(20)),
-                bodyLimit: 1 << 20)
-            request.family = family
-            _ = transport.start(request, sink: recorder)
-            #expect(Kind(await recorder.end().result) == kind)
+            #expect(Kind(await fetch(transport, "\(origin)/a", family: family).result) == kind)
         }
     }
 

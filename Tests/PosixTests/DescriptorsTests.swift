@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import System
@@ -9,22 +10,19 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct DescriptorsTests {
     /// A folder with files, and an owner that finds its next opens to be above the bound.
     final class Shelf: Sendable {
-        let folder = NSTemporaryDirectory() + "rankfs-descriptors-\(UUID().uuidString)"
+        private let folder = TemporaryFolder()
         let owner: Descriptors
         private let refusals = Counter()
 
-        init() throws {
-            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        init() {
             let refusals = refusals
             owner = Descriptors { refusals.take() ? 0 : .max }
         }
 
-        deinit { try? FileManager.default.removeItem(atPath: folder) }
-
         /// So many looks at the bound find that there is no number left.
         func refuse(_ count: Int) { refusals.set(count) }
 
-        func path(_ name: String) -> String { "\(folder)/\(name)" }
+        func path(_ name: String) -> String { "\(folder.path)/\(name)" }
 
         func write(_ name: String, _ text: String) throws {
             try text.write(toFile: path(name), atomically: true, encoding: .utf8)
@@ -68,7 +66,7 @@ import Testing
     private func isClosed(_ file: StoredFile) -> Bool { file.idleSince == nil }
 
     @Test func whatWasUsedLongestAgoIsClosedAndComesBack() throws {
-        let shelf = try Shelf()
+        let shelf = Shelf()
         let files = try ["a", "b", "c"].map { try shelf.file($0) }
         #expect(try text(files[0]) == "a")
         shelf.refuse(1)
@@ -83,7 +81,7 @@ import Testing
     }
 
     @Test func whatIsUsedStaysOpenAndThenThereIsNoneLeft() throws {
-        let shelf = try Shelf()
+        let shelf = Shelf()
         let (used, idle) = (try shelf.file("used"), try shelf.file("idle"))
         let open = try used.opened()
         shelf.exhaust()
@@ -93,7 +91,7 @@ import Testing
     }
 
     @Test func aFileThatWasMadeForItIsNotMadeAgain() throws {
-        let shelf = try Shelf()
+        let shelf = Shelf()
         let idle = try shelf.file("idle")
         shelf.refuse(1)
         let made = shelf.owner.open(shelf.path("made"), O_WRONLY | O_CREAT | O_EXCL, 0o600)
@@ -103,7 +101,7 @@ import Testing
     }
 
     @Test func anotherFileInItsPlaceIsNotTakenForIt() throws {
-        let shelf = try Shelf()
+        let shelf = Shelf()
         let files = try ["replaced", "removed"].map { try shelf.file($0) }
         shelf.exhaust()
         try shelf.write("new", "replaced")
@@ -114,7 +112,7 @@ import Testing
     }
 
     @Test func aFileWithoutANameStaysOpenAndAFileWithAnotherNameIsFound() throws {
-        let shelf = try Shelf()
+        let shelf = Shelf()
         let (nameless, moved) = (try shelf.file("nameless"), try shelf.file("moved"))
         shelf.exhaust()
         nameless.keepOpen()

@@ -1,10 +1,11 @@
 import CSQLite
-import Glibc
+import Foundation
 @testable import System
+import TestSupport
 import Testing
 
 @Suite struct OpeningTests {
-    let directory = TemporaryDirectory()
+    let directory = TemporaryFolder()
     var path: String { directory.path + "/a.sqlite" }
     let first = ("first", "CREATE TABLE t(a); INSERT INTO t VALUES(1)")
     let second = ("second", "CREATE TABLE u(a)")
@@ -29,10 +30,6 @@ import Testing
     /// All that was written, before and after somebody removed the file, with its directory or with its log left behind.
     @Test(arguments: [true, false]) func aRemovedDatabaseIsRestored(withItsDirectory: Bool) throws {
         let path = directory.path + "/sub/a.sqlite"
-        defer {
-            for end in ["", "-wal", "-shm"] { unlink(path + end) }
-            rmdir(directory.path + "/sub")
-        }
         mkdir(directory.path + "/sub", 0o700)
         let opened = try Connection.openOrSetAside(path: path, migrations: [first]).connection
         #expect(!opened.isAstray)
@@ -55,7 +52,6 @@ import Testing
 
     @Test func aDirectoryInItsPlaceIsSetAside() throws {
         mkdir(path, 0o700)
-        defer { rmdir(path + ".damaged-1") }
         let opened = try Connection.openOrSetAside(path: path, migrations: [first])
         #expect(opened.setAside?.path == path + ".damaged-1" && !opened.isInMemory)
         #expect(try opened.connection.first("SELECT a FROM t") { $0.int(0) } == 1)
@@ -94,7 +90,6 @@ import Testing
     /// A link to another file's place is refused; one on the way to the directory is the user's own choice.
     @Test func aLinkInTheDatabasesPlaceIsNotFollowed() throws {
         let (other, sub) = (directory.path + "/other", directory.path + "/sub")
-        defer { unlink(sub) }
         symlink(other, path)
         for isReadOnly in [false, true] {
             let error = #expect(throws: DatabaseError.self) { try Connection(path: path, isReadOnly: isReadOnly) }
@@ -130,7 +125,7 @@ import Testing
 
     @Test func whatIsNoDatabaseIsSetAside() throws {
         for number in 1...2 {
-            directory.write(Array(repeating: 0x41, count: 8192), to: "a.sqlite")
+            try Data(repeating: 0x41, count: 8192).write(to: URL(filePath: path))
             let opened = try Connection.openOrSetAside(path: path, migrations: [first])
             #expect(opened.setAside?.path == "\(path).damaged-\(number)")
             opened.connection.close()
@@ -142,7 +137,10 @@ import Testing
         try opened.connection.execute("CREATE TABLE big(a); CREATE INDEX i ON big(a)")
         for number in 0..<500 { try opened.connection.run("INSERT INTO big VALUES(?)", .text("row \(number) of many")) }
         opened.connection.close()
-        directory.write(Array(repeating: 0xFF, count: 3000), to: "a.sqlite", at: 4096 * 4)
+        let file = try FileHandle(forUpdating: URL(filePath: path))
+        try file.seek(toOffset: 4096 * 4)
+        try file.write(contentsOf: Data(repeating: 0xFF, count: 3000))
+        try file.close()
         let again = try Connection.openOrSetAside(path: path, migrations: [first])
         #expect(again.setAside != nil)
         #expect(try again.connection.finding(of: "quick_check") == nil)
@@ -163,27 +161,5 @@ import Testing
             try Connection.openOrSetAside(path: directory.path + "/none/a.sqlite", migrations: [first])
         }
         #expect(error?.code.primary == .cannotOpen)
-    }
-}
-
-actor Counter {
-    private let executor = SerialQueueExecutor(label: "test")
-    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
-    private var count = 0
-
-    func increment() -> Int {
-        executor.checkIsolated()
-        count += 1
-        return count
-    }
-}
-
-@Suite struct SerialQueueExecutorTests {
-    @Test func anActorRunsOnItsQueueOneCallAtATime() async {
-        let counter = Counter()
-        await withTaskGroup(of: Void.self) { group in
-            for _ in 0..<200 { group.addTask { _ = await counter.increment() } }
-        }
-        #expect(await counter.increment() == 201)
     }
 }

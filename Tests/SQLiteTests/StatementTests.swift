@@ -1,9 +1,10 @@
 import CSQLite
 import System
+import TestSupport
 import Testing
 
 @Suite struct StatementTests {
-    let directory = TemporaryDirectory()
+    let directory = TemporaryFolder()
     let connection: Connection
 
     init() throws {

@@ -126,6 +126,4 @@ extension Errno {
     package static let EROFS = Errno(rawValue: Glibc.EROFS)
     /// The file has changed since it was opened.
     package static let ESTALE = Errno(rawValue: Glibc.ESTALE)
-    /// Not implemented; the kernel remembers this and does not repeat the request.
-    package static let ENOSYS = Errno(rawValue: Glibc.ENOSYS)
 }

@@ -224,12 +224,4 @@ struct FaultTests {
         }
         #expect(bench.server.connections == 0)
     }
-
-    @Test func noServerIsUnreachable() async throws {
-        let bench = try Bench()
-        bench.server.stop()
-        await bench.server.waitForNoConnections()
-        let record = await bench.fetch(bench.request("/a"))
-        #expect([.unreachable].contains(Kind(record.result)))
-    }
 }

@@ -1,6 +1,7 @@
 import Rankings
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import HTTP
@@ -10,7 +11,7 @@ import Testing
     .timeLimit(.minutes(1)))
 struct TLSTests {
     private func transport(
-        _ origins: [String], connections: Int = 4, authority: String? = Certificates.shared?.authority
+        _ origins: [String], connections: Int = 4, authority: String? = TestCertificates.shared?.authority
     ) throws -> CurlTransport {
         try CurlTransport(
             CurlTransport.Configuration(
@@ -28,21 +29,12 @@ struct TLSTests {
             deadline: .now.advanced(by: deadline), bodyLimit: 1 << 20)
     }
 
-    /// Starts all at once, then waits for each.
-    private func fetch(_ transport: any Transport, _ requests: [HTTPRequest]) async -> [Recorder.Record] {
-        let recorders = requests.map { _ in Recorder() }
-        for (request, recorder) in zip(requests, recorders) { _ = transport.start(request, sink: recorder) }
-        var records: [Recorder.Record] = []
-        for recorder in recorders { records.append(await recorder.end()) }
-        return records
-    }
-
     @Test(arguments: [100, 128, 256])
     func threeHundredHEADsShareTwoConnections(streams: Int) async throws {
         let server = try TLSServer(streams: streams)
         let transport = try transport([server.origin])
-        let records = await fetch(
-            RequestQueue(transport), (0..<300).map { request("\(server.origin)/size/\($0)", .head) })
+        let records = await RequestQueue(transport).records(
+            of: (0..<300).map { request("\(server.origin)/size/\($0)", .head) })
         transport.shutdown()
         let lines = try server.stop()
         #expect(records.allSatisfy { Kind($0.result) == .success && $0.head?.length == 1 })
@@ -59,9 +51,9 @@ struct TLSTests {
         held.script("/", [.hang])
         let transport = try transport([server.origin, held.origin])
         let url = "\(server.origin)/size/0"
-        #expect(Kind(await fetch(transport, [request(url, .head)])[0].result) == .success)
+        #expect(Kind(await transport.records(of: [request(url, .head)])[0].result) == .success)
         for _ in 0..<others { _ = transport.start(request("\(held.origin)/", .head), sink: Recorder()) }
-        #expect(Kind(await fetch(transport, [request(url, .head)])[0].result) == .success)
+        #expect(Kind(await transport.records(of: [request(url, .head)])[0].result) == .success)
         transport.shutdown()
         #expect(Set(try server.stop().map(\.connection)).count == connections)
     }
@@ -71,8 +63,8 @@ struct TLSTests {
         let transport = try transport([server.origin], connections: 3)
         let url = "\(server.origin)/picture"
         // Beside the connection of the metadata, which must not carry them.
-        let head = await fetch(transport, [request(url, .head)])
-        let records = await fetch(RequestQueue(transport), (0..<20).map { _ in request(url, .get, .bulk) })
+        let head = await transport.records(of: [request(url, .head)])
+        let records = await RequestQueue(transport).records(of: (0..<20).map { _ in request(url, .get, .bulk) })
         transport.shutdown()
         let lines = try server.stop()
         #expect(Kind(head[0].result) == .success)
@@ -92,7 +84,7 @@ struct TLSTests {
             let bodies = (0..<6).map { _ in Recorder() }
             for body in bodies { _ = transport.start(request(url, .get, .bulk), sink: body) }
             await bodies[0].waitForBody(1)
-            let heads = await fetch(transport, (0..<60).map { _ in request(url, .head) })
+            let heads = await transport.records(of: (0..<60).map { _ in request(url, .head) })
             #expect(heads.allSatisfy { Kind($0.result) == .success && $0.head?.length == 300_000 })
             for body in bodies {
                 let record = await body.end()
@@ -101,21 +93,21 @@ struct TLSTests {
             }
         }
         // A handle that was on a shared connection takes no larger buffer; it must not be given to a body.
-        #expect(await fetch(transport, [request(url, .get, .bulk)])[0].body == TLSServer.picture)
+        #expect(await transport.records(of: [request(url, .get, .bulk)])[0].body == TLSServer.picture)
         transport.shutdown()
         _ = try server.stop()
     }
 
     /// And is told in a sentence of its own.
     @Test(arguments: [
-        ("no authority", Certificates.Leaf.good, "not signed by an authority known here"),
+        ("no authority", TestCertificates.Leaf.good, "not signed by an authority known here"),
         ("another authority", .good, "not signed by an authority known here"),
         ("another name", .elsewhere, "is for another host"), ("expired", .expired, "has expired"),
         ("not yet valid", .early, "is not valid yet"),
     ])
-    func whatIsNotTrustedIsAskedNothing(_ trouble: String, _ leaf: Certificates.Leaf, _ words: String) async throws {
+    func whatIsNotTrustedIsAskedNothing(_ trouble: String, _ leaf: TestCertificates.Leaf, _ words: String) async throws {
         let server = try TLSServer(leaf)
-        let certificates = try #require(Certificates.shared)
+        let certificates = try #require(TestCertificates.shared)
         let authority: String? =
             switch trouble {
             case "no authority": nil
@@ -152,7 +144,7 @@ struct TLSTests {
         let server = try TLSServer()
         let (secure, plain) = ("https://localhost:\(server.plainPort)", "http://localhost:\(server.port)")
         let transport = try transport([secure, plain])
-        let records = await fetch(transport, [request("\(secure)/size/1"), request("\(plain)/size/1")])
+        let records = await transport.records(of: [request("\(secure)/size/1"), request("\(plain)/size/1")])
         transport.shutdown()
         _ = try server.stop()
         #expect([.untrusted, .unreachable].contains(Kind(records[0].result)))
@@ -165,7 +157,7 @@ struct TLSTests {
         defer { server.stop() }
         let origin = server.origin.replacing("http:", with: "https:")
         let transport = try transport([origin])
-        let record = await fetch(transport, [request("\(origin)/", deadline: .milliseconds(300))])[0]
+        let record = await transport.records(of: [request("\(origin)/", deadline: .milliseconds(300))])[0]
         transport.shutdown()
         #expect(Kind(record.result) == .timedOut)
     }
@@ -175,12 +167,11 @@ struct TLSTests {
         let address = "https://127.0.0.1:\(server.port)"
         // All three are the user's own, and even so none leads to another.
         let transport = try transport([server.origin, address, "http://localhost:\(server.plainPort)"])
-        let records = await fetch(
-            transport,
-            ["/again", "/other-name", "/downgrade"].map {
+        let records = await transport.records(
+            of: ["/again", "/other-name", "/downgrade"].map {
                 request(server.origin + $0, headers: ["Cookie: a=b"])
             })
-        let direct = await fetch(transport, [request("\(address)/size/4")])
+        let direct = await transport.records(of: [request("\(address)/size/4")])
         transport.shutdown()
         let lines = try server.stop()
         #expect(records.map { Kind($0.result) } == [.success, .redirectRefused, .redirectRefused])
@@ -190,7 +181,7 @@ struct TLSTests {
     }
 
     @Test func aFileOfCertificatesIsLookedAtAtTheStart() throws {
-        let certificates = try #require(Certificates.shared)
+        let certificates = try #require(TestCertificates.shared)
         let nonsense = certificates.path("nonsense-\(UUID().uuidString)")
         try Data("-----BEGIN CERTIFICATE-----\nnot one\n-----END CERTIFICATE-----\n".utf8).write(
             to: URL(filePath: nonsense))

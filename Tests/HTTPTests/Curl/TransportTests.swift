@@ -18,15 +18,6 @@ struct TransportTests {
         #expect(!request.contains("Accept-Encoding"))
     }
 
-    @Test func headHasALengthAndNoBody() async throws {
-        let bench = try Bench()
-        bench.server.script("/a", "HTTP/1.1 200 OK\r\nContent-Length: 1234\r\n\r\n")
-        let record = await bench.fetch(bench.request("/a", .head, transferClass: .metadata))
-        #expect(Kind(record.result) == .success)
-        #expect(record.head?.length == 1234)
-        #expect(record.body.isEmpty)
-    }
-
     @Test func streamsBytesAsTheyCome() async throws {
         let bench = try Bench()
         bench.server.script(

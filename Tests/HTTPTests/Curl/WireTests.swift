@@ -1,4 +1,5 @@
 import HTTP
+import TestSupport
 import Testing
 
 @Suite(
@@ -16,7 +17,7 @@ struct WireTests {
         let configuration = CurlTransport.Configuration(
             limits: HostLimits(connections: 4), userAgent: "rankfs-test", proxy: nil, hosts: [],
             trustedOrigins: [origin.origin],
-            connectTimeout: .seconds(2), stallTimeout: .seconds(4), certificates: Certificates.shared?.authority)
+            connectTimeout: .seconds(2), stallTimeout: .seconds(4), certificates: TestCertificates.shared?.authority)
         transport = try CurlTransport(configuration)
     }
 
@@ -27,14 +28,6 @@ struct WireTests {
         HTTPRequest(
             method: method, url: origin.origin + path, transferClass: transferClass,
             deadline: .now.advanced(by: deadline), bodyLimit: bodyLimit)
-    }
-
-    private func fetch(_ requests: [HTTPRequest]) async -> [Recorder.Record] {
-        let recorders = requests.map { _ in Recorder() }
-        for (request, recorder) in zip(requests, recorders) { _ = transport.start(request, sink: recorder) }
-        var records: [Recorder.Record] = []
-        for recorder in recorders { records.append(await recorder.end()) }
-        return records
     }
 
     private func isRight(_ record: Recorder.Record) -> Bool {
@@ -55,10 +48,10 @@ struct WireTests {
     @Test(arguments: ends)
     func aBrokenStreamIsAnErrorOrIsSentAgain(_ kind: String, _ errors: Set<Kind>) async throws {
         defer { transport.shutdown() }
-        #expect(isRight(await fetch([request()])[0]))
+        #expect(isRight(await transport.records(of: [request()])[0]))
         // Enough to be too much.
         try origin.tell(["kind": kind, "match": Self.path, "count": 1, "bytes": 200_000, "lines": 1000])
-        let record = await fetch([request()])[0]
+        let record = await transport.records(of: [request()])[0]
         if Kind(record.result) == .success {
             #expect(isRight(record))
         } else {
@@ -67,7 +60,7 @@ struct WireTests {
         #expect(record.finishes == 1)
         #expect(record.body.count <= 1 << 20)
         try origin.tell("heal")
-        #expect(isRight(await fetch([request()])[0]))
+        #expect(isRight(await transport.records(of: [request()])[0]))
     }
 
     @Test(arguments: ["silent-new", "no-settings", "no-streams", "zero-window", "few-streams", "no-ping-ack"])
@@ -75,38 +68,40 @@ struct WireTests {
         defer { transport.shutdown() }
         try origin.tell(kind, count: 1)
         let requests = (0..<20).map { _ in request("/body/400", deadline: .seconds(6)) }
-        for record in await fetch(requests) {
+        for record in await transport.records(of: requests) {
             let isRight = Kind(record.result) == .success && record.body == WireOrigin.body(400)
             #expect(isRight || [.timedOut, .unreachable].contains(Kind(record.result)), "\(record)")
         }
         try origin.tell("heal")
-        var later = await fetch((0..<20).map { _ in request("/body/400") })
+        var later = await transport.records(of: (0..<20).map { _ in request("/body/400") })
         // A connection that was good for some is given up when it is good for nobody any more.
         if later.contains(where: { Kind($0.result) == .timedOut }) {
-            later = await fetch((0..<20).map { _ in request("/body/400") })
+            later = await transport.records(of: (0..<20).map { _ in request("/body/400") })
         }
         #expect(later.allSatisfy { Kind($0.result) == .success && $0.body == WireOrigin.body(400) })
     }
 
     @Test func aGoAwayWithStreamsUnderWayIsNothingToThem() async throws {
         defer { transport.shutdown() }
-        #expect(isRight(await fetch([request()])[0]))
+        #expect(isRight(await transport.records(of: [request()])[0]))
         try origin.tell("silent", match: "?early", count: 10)
         try origin.tell(["kind": "goaway-unseen", "match": "?last", "last": 1, "count": 1])
         let requests = (0..<10).map { request("\(Self.path)?early\($0)") } + [request("\(Self.path)?last")]
-        #expect(await fetch(requests).allSatisfy(isRight))
+        #expect(await transport.records(of: requests).allSatisfy(isRight))
     }
 
     /// The bound on a first byte is a third of the deadline here, and the deadline is far.
     @Test(arguments: [TransferClass.metadata, .bulk])
     func oldConnectionsThatFallSilentAreLeftAtOnce(_ transferClass: TransferClass) async throws {
         defer { transport.shutdown() }
-        #expect(await fetch((0..<3).map { _ in request(Self.path, .get, transferClass) }).allSatisfy(isRight))
+        #expect(
+            await transport.records(of: (0..<3).map { _ in request(Self.path, .get, transferClass) }).allSatisfy(
+                isRight))
         let old = try origin.tell("silence-old").connections.count
         let late = (0..<3).map { _ in request(Self.path, .get, transferClass, deadline: .seconds(2)) }
-        #expect(await fetch(late).allSatisfy(isRight))
+        #expect(await transport.records(of: late).allSatisfy(isRight))
         // What was silent is not asked a second time.
-        #expect(isRight(await fetch([request(Self.path, .get, transferClass)])[0]))
+        #expect(isRight(await transport.records(of: [request(Self.path, .get, transferClass)])[0]))
         let seen = try origin.seen()
         #expect(seen.requests.suffix(4).allSatisfy { $0.connection >= old })
         #expect(seen.requests.count == 3 + 4, "those on the old connections were never heard")
@@ -115,7 +110,8 @@ struct WireTests {
     /// What has begun is given up by its pace, and its owner goes on by range, on another connection.
     @Test func aBodyThatFallsSilentIsGivenUpWithItsConnections() async throws {
         defer { transport.shutdown() }
-        #expect(isRight(await fetch([request(Self.path, .get, .bulk), request(Self.path, .get, .bulk)])[0]))
+        #expect(
+            isRight(await transport.records(of: [request(Self.path, .get, .bulk), request(Self.path, .get, .bulk)])[0]))
         // So slow that it is not done when the origin is told to fall silent.
         try origin.tell(["kind": "slow", "rate": 4_000, "count": 1])
         let recorder = Recorder()
@@ -126,7 +122,7 @@ struct WireTests {
         var rest = request(Self.path, .get, .bulk, deadline: .seconds(2))
         let there = recorder.record.body.count
         rest.range = (Int64(there), nil)
-        let record = await fetch([rest])[0]
+        let record = await transport.records(of: [rest])[0]
         #expect(recorder.record.body + record.body == body)
         #expect(try origin.seen().requests.last.map { $0.connection >= old } == true)
     }

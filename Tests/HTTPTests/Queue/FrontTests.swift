@@ -93,26 +93,6 @@ struct FrontStopTests {
         if case .failure(.turnedAway(let reason)) = await recorder.end().result { reason } else { nil }
     }
 
-    @Test(arguments: [403, 429, 503], [RequestPurpose.api, .size])
-    func aChallengeEndsEverythingAtThatHost(status: Int, purpose: RequestPurpose) async {
-        let queue = queue()
-        let recorders = (0..<3).map { _ in ask(queue, purpose: purpose) }
-        let other = ask(queue, "pictures.example", purpose: .picture)
-        let held = await inner.waitForRequests(4)
-        #expect(held[0].head(status, challenge) == false, "its text is of no interest")
-        held[0].fail(.cancelled)
-        #expect(held[1].isCancelled && held[2].isCancelled && !held[3].isCancelled)
-        for request in held[1...2] { request.fail(.cancelled) }
-        for recorder in recorders { #expect(await isTurnedAway(recorder) == "api.example challenged until 2800") }
-        // Nobody asks for half an hour, and other hosts go on.
-        for _ in 0..<5 { #expect(await isTurnedAway(ask(queue, purpose: purpose)) != nil) }
-        held[3].respond(status: 200)
-        #expect(await other.end().head?.status == 200)
-        #expect(inner.requests.count == 4)
-        #expect(told.news.withLock { $0 } == [.turnedAway("api.example challenged until 2800")])
-        #expect(queue.pauses["api.example"]?.end == 2800)
-    }
-
     @Test func thePausesDoubleWithOneProbeEach() async {
         let queue = queue()
         var end: Int64 = 1000

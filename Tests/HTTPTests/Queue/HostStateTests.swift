@@ -112,19 +112,6 @@ struct HostStateTests {
         #expect(next(&host, 3).count == 12)
     }
 
-    @Test func readersGoFirst() {
-        var host = HostState()
-        for id in 0..<6 { host.join(id, priority: .preload, deadline: start + .seconds(60)) }
-        host.join(6, priority: .reader, deadline: start + .seconds(60))
-        host.setPriority(3, .reader)
-        let left = [host.leave(0), host.leave(0)]
-        #expect(left == [true, false])
-        #expect(next(&host) == [3, 6, 1, 2].map { .send($0) }, "each as it came")
-        host.setPriority(6, .preload)
-        let isWaiting = host.leave(6)
-        #expect(!isWaiting)
-    }
-
     /// A picture that will be read next does not wait for the sizes of a whole listing.
     @Test func ofWhatNobodyWaitsForBodiesGoFirst() {
         var host = HostState()
@@ -138,28 +125,6 @@ struct HostStateTests {
         host.setPriority(5, .reader)
         for id in [6, 7, 8, 4] { _ = settle(&host, id, .unknown) }
         #expect(next(&host) == [3, 5, 0, 1].map { .send($0) })
-    }
-
-    @Test func whoHasTimeWaitsForTheEndAndTheProbe() {
-        var host = host(4)
-        #expect(next(&host).count == 4)
-        #expect(settle(&host, 0, .limited(seconds: 10, told: true)) == wall + 10)
-        #expect(host.closedUntil(wall: wall) == wall + 10)
-        host.join(10, priority: .reader, deadline: start + .seconds(8))
-        host.join(11, priority: .reader, deadline: start + .seconds(15))
-        host.join(12, priority: .reader, deadline: start + .seconds(30))
-        #expect(next(&host) == [.refuse(10, seconds: 10)])
-        #expect(host.wake(now: start, wall: wall) == start + .seconds(10))
-        // Those under way together are refused together, and tell nothing of the time after it.
-        #expect(settle(&host, 1, .limited(seconds: 10, told: true)) == nil)
-        #expect(settle(&host, 2, .fine) == nil)
-        #expect(next(&host, 9) == [])
-        #expect(next(&host, 10) == [.send(11)])
-        #expect(next(&host, 11) == [])
-        #expect(host.wake(now: after(11).now, wall: after(11).wall) == start + .seconds(30))
-        #expect(settle(&host, 11, .fine, 12) == nil)
-        #expect(next(&host, 12) == [.send(12)])
-        #expect(host.closedUntil(wall: wall + 12) == nil)
     }
 
     /// Downloads have time; who reads what they bring has less.
@@ -197,18 +162,6 @@ struct HostStateTests {
         }
         #expect(pauses.prefix(5) == [5, 10, 20, 40, 80])
         #expect(pauses.suffix(5).allSatisfy { $0 == 3600 })
-    }
-
-    /// A second, told again and again, is not obeyed to the letter.
-    @Test func tenSecondsOfRefusalsCostFewRequests() {
-        var host = host(500, patience: 100)
-        var sent = 0
-        for second in 0..<10 {
-            let actions = next(&host, Int64(second))
-            sent += actions.count
-            for case .send(let id) in actions { _ = settle(&host, id, .limited(seconds: 1, told: true), Int64(second)) }
-        }
-        #expect(sent <= 10)
     }
 
     @Test func aProbeWithoutAnAnswerIsFollowedByAnother() {
@@ -372,19 +325,6 @@ struct HostSlotTests {
         join(&host, 2)
         join(&host, 3, .reader, .metadata)
         #expect(next(&host) == [1, 3])
-    }
-
-    @Test func cancelledOnesLeaveNoTrace() {
-        var host = host(bodies: 1)
-        for id in 1...3 { join(&host, id) }
-        end(&host, 1)
-        end(&host, 1)
-        host.setPriority(1, .preload)
-        #expect(next(&host) == [2])
-        end(&host, 2)
-        end(&host, 3)
-        #expect(next(&host) == [])
-        #expect(host.counts == (active: 0, queued: 0) && host.isIdle)
     }
 
     /// Every sequence of a few events keeps the bounds; no slot is idle while a request waits, and readers go first.

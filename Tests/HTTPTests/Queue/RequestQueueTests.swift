@@ -127,23 +127,6 @@ struct RequestQueueTests {
         #expect(queue.pauses.count < 100)
     }
 
-    @Test func aLongPauseEndsWhatWasRefused() async {
-        let queue = queue()
-        let recorder = Recorder()
-        _ = queue.start(request("a"), sink: recorder)
-        await inner.waitForRequest(at: 0).respond(
-            status: 429,
-            headers: [
-                (name: "date", value: "Sun, 06 Nov 1994 08:49:37 GMT"),
-                (name: "retry-after", value: "Sun, 06 Nov 1994 08:50:37 GMT"),
-            ])
-        guard case .failure(.limited(let seconds)) = await recorder.end().result else {
-            Issue.record("not limited")
-            return
-        }
-        #expect(seconds == 60)
-    }
-
     @Test func waitingAndRunningOnesMayBeCancelled() async {
         let queue = queue()
         let recorders = (0..<6).map { _ in Recorder() }

@@ -135,18 +135,6 @@ struct ServiceRateTests {
         #expect(service.gone(after: 2) == [second])
     }
 
-    @Test func whatNobodyAskedForLeavesHalfOfABurst() {
-        let service = Service(burst: 12)
-        let walk = (0..<7).map { _ in service.join(.preload) }
-        #expect(service.gone() == Array(walk[..<6]))
-        let people = (0..<6).map { _ in service.join() }
-        #expect(service.gone() == people)
-        // Half of what comes back goes to it: nobody is kept from all of it for a reader who is not there.
-        #expect(service.gone(after: 1.001) == [])
-        #expect(service.gone(after: 1.001) == [walk[6]])
-        #expect(service.tokens < 1.1)
-    }
-
     @Test func aPersonsPagesGoBeforeAnyWalks() {
         let service = Service(burst: 8)
         for _ in 0..<4 { _ = service.join(.preload) }
@@ -179,16 +167,6 @@ struct ServiceRateTests {
         #expect((19...21).contains(walked))
         let left = service.count(.reader, of: 99)
         #expect((19...21).contains(left))
-    }
-
-    @Test func theMoreUrgentGoFirstThenFirstComeFirstServed() {
-        let service = Service(burst: 1)
-        let walk = service.join(.preload)
-        let people = (0..<2).map { _ in service.join() }
-        #expect(service.gone() == [people[0]])
-        #expect(service.gone(after: 1) == [people[1]])
-        #expect(service.gone(after: 1) == [walk])
-        #expect(service.next(after: 1000) == [])
     }
 
     @Test func whatAPersonComesToWaitForGoesBeforeOthersWithATimeOfItsOwn() throws {
@@ -255,15 +233,6 @@ struct ServiceProbeTests {
         _ = try service.go()
     }
 
-    @Test func aRefusedProbeClosesAgainAndTheNextIsAProbeToo() throws {
-        let (service, first, second) = try probe()
-        #expect(service.judge(first, .limited(seconds: 60, told: true)) == 1090)
-        let behind = service.join()
-        #expect(service.gone(after: 60) == [second])
-        #expect(service.judge(second, .fine) == nil)
-        #expect(service.gone() == [behind])
-    }
-
     @Test func withoutAVerdictTheNextWaiterIsTheProbe() throws {
         let (service, first, second) = try probe()
         let behind = service.join()
@@ -319,29 +288,6 @@ struct ServiceProbeTests {
         #expect(service.gone(after: 120) == [probe])
         #expect(service.judge(ids[4], .unknown) == nil)
         #expect(service.gone() == [])
-        #expect(service.judge(probe, .fine) == nil)
-        #expect(service.gone() == [second])
-    }
-
-    /// A hundred want to ask all the time, and the service always refuses: one request for each step.
-    @Test func aStormCostsOneRequestAStep() throws {
-        let service = Service()
-        var id = try service.go()
-        for _ in 1...100 { _ = service.join(seconds: 100_000) }
-        for pause in [120, 240, 480, 960, 1920, 3600] as [Int64] {
-            _ = service.judge(id, .limited(seconds: 120, told: false))
-            #expect(service.next(after: Double(pause - 1)) == [])
-            let gone = service.gone(after: 1)
-            #expect(gone.count == 1)
-            id = try #require(gone.first)
-        }
-    }
-
-    @Test func aRestartWithinACoolDownProbesToo() {
-        let service = Service(closedUntil: 1010)
-        let (probe, second) = (service.join(), service.join())
-        #expect(service.gone() == [])
-        #expect(service.gone(after: 10) == [probe])
         #expect(service.judge(probe, .fine) == nil)
         #expect(service.gone() == [second])
     }

@@ -50,6 +50,17 @@ final class Recorder: ResponseSink {
     }
 }
 
+extension Transport {
+    /// Starts all at once, then waits for each.
+    func records(of requests: [HTTPRequest]) async -> [Recorder.Record] {
+        let recorders = requests.map { _ in Recorder() }
+        for (request, recorder) in zip(requests, recorders) { _ = start(request, sink: recorder) }
+        var records: [Recorder.Record] = []
+        for recorder in recorders { records.append(await recorder.end()) }
+        return records
+    }
+}
+
 /// The kind of an outcome, without its sentence.
 enum Kind: String, Sendable {
     case success, unreachable, timedOut, broken, invalidAnswer, tooLarge, redirectRefused, untrusted, unsendable,

@@ -31,8 +31,8 @@ final class TLSServer {
     private let directory: URL
     private let process: SpawnedProcess
 
-    init(_ leaf: Certificates.Leaf = .good, streams: Int = 128) throws {
-        guard let certificates = Certificates.shared else { throw Tool.Failure() }
+    init(_ leaf: TestCertificates.Leaf = .good, streams: Int = 128) throws {
+        guard let certificates = TestCertificates.shared else { throw Tool.Failure() }
         directory = FileManager.default.temporaryDirectory.appending(path: "rankfs-nginx-\(UUID().uuidString)")
         for name in ["root", "temporary"] {
             try FileManager.default.createDirectory(

@@ -32,7 +32,7 @@ final class WireOrigin {
         private let input = Pipe()
 
         init() throws {
-            guard let certificates = Certificates.shared, let python = Tool.path("python3") else {
+            guard let certificates = TestCertificates.shared, let python = Tool.path("python3") else {
                 throw Tool.Failure()
             }
             let script = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

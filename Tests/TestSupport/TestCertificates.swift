@@ -1,10 +1,9 @@
-import Foundation
-import TestSupport
+internal import Foundation
 
 /// Certificates made with openssl, once for all tests: two authorities, and what they signed.
-struct Certificates: Sendable {
+package struct TestCertificates: Sendable {
     /// What a server shows.
-    enum Leaf: String, CaseIterable {
+    package enum Leaf: String, CaseIterable, Sendable {
         /// For localhost and 127.0.0.1.
         case good
         /// For another host.
@@ -15,15 +14,15 @@ struct Certificates: Sendable {
         case early
     }
 
-    let directory: URL
-    var authority: String { path("authority.pem") }
+    private let directory: URL
+    package var authority: String { path("authority.pem") }
     /// Signed nothing.
-    var stranger: String { path("stranger.pem") }
+    package var stranger: String { path("stranger.pem") }
 
     /// Nil where there is no openssl.
-    static let shared: Certificates? = try? Certificates()
+    package static let shared: TestCertificates? = try? TestCertificates()
 
-    func path(_ name: String) -> String { directory.appending(path: name).path }
+    package func path(_ name: String) -> String { directory.appending(path: name).path }
 
     private init() throws {
         directory = FileManager.default.temporaryDirectory.appending(path: "rankfs-tls-\(UUID().uuidString)")
@@ -32,11 +31,14 @@ struct Certificates: Sendable {
         for name in ["authority", "stranger"] {
             try openssl(
                 "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-                "-subj", "/CN=rankfs test \(name)", "-keyout", path("\(name).key"), "-out", path("\(name).pem"))
+                "-subj", "/CN=rankfs test \(name)", "-addext", "keyUsage=critical,keyCertSign,cRLSign", "-keyout",
+                path("\(name).key"), "-out", path("\(name).pem"))
         }
         for leaf in Leaf.allCases {
             let names = leaf == .elsewhere ? "DNS:elsewhere.example" : "DNS:localhost,IP:127.0.0.1"
-            try Data("subjectAltName=\(names)\n".utf8).write(to: URL(filePath: path("\(leaf).ext")))
+            // Python from 3.13 on wants to know what a key is for, and whose.
+            let use = "basicConstraints=critical,CA:FALSE\nauthorityKeyIdentifier=keyid\n"
+            try Data("\(use)subjectAltName=\(names)\n".utf8).write(to: URL(filePath: path("\(leaf).ext")))
             try openssl(
                 "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj", "/CN=\(leaf)",
                 "-keyout", path("\(leaf).key"), "-out", path("\(leaf).csr"))
@@ -81,16 +83,18 @@ struct Certificates: Sendable {
 }
 
 /// Programs that a machine may lack.
-enum Tool {
-    struct Failure: Error {}
+package enum Tool {
+    package struct Failure: Error {
+        package init() {}
+    }
 
-    static func path(_ name: String) -> String? {
+    package static func path(_ name: String) -> String? {
         ["/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"].map { "\($0)/\(name)" }
             .first { FileManager.default.isExecutableFile(atPath: $0) }
     }
 
     /// Runs a short command to its end.
-    static func run(_ name: String, _ arguments: [String]) throws {
+    package static func run(_ name: String, _ arguments: [String]) throws {
         guard let path = path(name) else { throw Failure() }
         let process = SpawnedProcess()
         process.executableURL = URL(filePath: path)
