@@ -16,7 +16,7 @@ final class Bench: Sendable {
     /// 2026-05-03 00:00 UTC, 09:00 in Japan: the newest day by the calendar is 2026-05-01.
     static let start: Int64 = 1_777_766_400
 
-    let directory: String
+    private let folder = TemporaryFolder()
     let source = FakeSource(newest: day)
     let transport = HeldTransport()
     let host = OriginalHost()
@@ -30,23 +30,15 @@ final class Bench: Sendable {
         let reported = Mutex<[CatalogEvent]>([])
     }
 
-    init() {
-        directory = NSTemporaryDirectory() + "rankfs-catalog-\(UUID().uuidString)"
-        LeftAtExit.remove(directory)
-        do {
-            try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        } catch { preconditionFailure("no temporary directory: \(error)") }
-    }
-
     deinit {
         source.releaseAll()
-        Task.detached { [directory, catalog = last.withLock(\.self)] in
+        Task.detached { [folder, catalog = last.withLock(\.self)] in
             await catalog?.close()
-            try? FileManager.default.removeItem(atPath: directory)
+            withExtendedLifetime(folder) {}
         }
     }
 
-    var database: String { directory + "/catalog.sqlite" }
+    var database: String { folder.path + "/catalog.sqlite" }
     var events: [CatalogEvent] { desk.reported.withLock { $0 } }
 
     var now: Int64 {
@@ -58,13 +50,13 @@ final class Bench: Sendable {
     /// itself.
     func open(
         days: Int = 3, source: FakeSource? = nil, view: ListingView = ListingView(rendition: .regular),
-        answers: Bool = false, over other: (any Transport)? = nil
+        answers: Bool = false, over other: (any Transport)? = nil, shared: (any SharedSizes)? = nil
     ) throws -> Catalog {
         let catalog = try Catalog(
             CatalogConfiguration(
-                directory: directory, days: days, view: view, timeout: .seconds(15),
+                directory: folder.path, days: days, view: view, timeout: .seconds(15),
                 now: { [desk] in desk.clock.withLock { $0 } }),
-            source: source ?? self.source, host: ImageHost(other ?? (answers ? host : transport)),
+            source: source ?? self.source, host: ImageHost(other ?? (answers ? host : transport)), sharedSizes: shared,
             report: { [desk] event in desk.reported.withLock { $0.append(event) } })
         last.withLock { $0 = catalog }
         return catalog
@@ -80,10 +72,22 @@ final class Bench: Sendable {
         return try open(source: source, view: view, answers: answers)
     }
 
-    /// A catalog and the listing of the day, as far as it comes with the first page.
-    func openDay() async throws -> (Catalog, Listing) {
-        let catalog = try open()
-        return (catalog, try await catalog.listings.open(Self.key))
+    /// A catalog, and one of its listings as far as it comes with the first page.
+    func open(
+        _ key: ListingKey, source: FakeSource? = nil, view: ListingView = ListingView(rendition: .regular),
+        answers: Bool = false
+    ) async throws -> (catalog: Catalog, listing: Listing) {
+        let catalog = try open(source: source, view: view, answers: answers)
+        return (catalog, try await catalog.listings.open(key))
+    }
+
+    /// The same after the catalog that was opened last has been closed.
+    func reopen(
+        _ key: ListingKey, source: FakeSource? = nil, view: ListingView = ListingView(rendition: .regular),
+        answers: Bool = false
+    ) async throws -> (catalog: Catalog, listing: Listing) {
+        await close()
+        return try await open(key, source: source, view: view, answers: answers)
     }
 
     /// A catalog with the whole of one day stored, closed again.

@@ -36,13 +36,12 @@ import Testing
         let facts = RestartTests.facts(listing)
         await catalog.close()
         #expect(bench.events.isEmpty)
-        let restarted = try bench.open()
-        let stored = try await restarted.listings.open(author)
+        let (_, stored) = try await bench.open(author)
         #expect(RestartTests.facts(stored) == facts)
     }
 
     @Test func closingInTheMiddleFreesEveryWaiter() async throws {
-        let (catalog, listing) = try await bench.openDay()
+        let (catalog, listing) = try await bench.open(Bench.key)
         bench.source.set { $0.isHeld = true }
         let readers = (0..<20).map { index in Task { try await listing.entries(reaching: 60 + index) } }
         let sizes = (0..<20).map { index in Task { try await listing.resolveSize(at: index, wholeListing: false) } }
@@ -54,7 +53,7 @@ import Testing
     }
 
     @Test func whoAsksAfterTheCloseIsAnswered() async throws {
-        let (catalog, listing) = try await bench.openDay()
+        let (catalog, listing) = try await bench.open(Bench.key)
         await catalog.close()
         await #expect(throws: Failure.cancelled) { try await listing.entries(reaching: .max) }
         await #expect(throws: Failure.cancelled) {

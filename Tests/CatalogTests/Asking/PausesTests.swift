@@ -18,14 +18,6 @@ import Testing
         #expect(!pauses.holds("a", now: 1300))
     }
 
-    @Test func aRequestThatWasGivenUpBeginsNone() {
-        let pauses = Pauses<String>(seconds: 300)
-        pauses.begin("a", after: .cancelled, now: 1000)
-        #expect(!pauses.holds("a", now: 1000))
-        pauses.begin("a", after: .timedOut, now: 1000)
-        #expect(pauses.holds("a", now: 1000))
-    }
-
     @Test func whoeverTriesNamesByTheThousandIsNotRememberedForEver() {
         let pauses = Pauses<Int>(seconds: 300)
         for key in 0..<Pauses<Int>.bound { pauses.begin(key, now: Int64(key)) }

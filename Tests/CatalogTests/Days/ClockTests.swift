@@ -24,24 +24,7 @@ import Testing
         #expect(try await catalog.days.newest(of: .daily) == Bench.day, "the newest stored one")
         #expect(catalog.days.calendar(of: .daily).published(catalog.days.newestPossible(of: .daily)) > .min)
         bench.now = Bench.start
-        let right = try await bench.reopen()
-        #expect(try await right.listings.open(Bench.key).entries.count == 500, "the clock deleted nothing")
-    }
-
-    @Test func aClockThatJumpsLosesNothing() async throws {
-        let catalog = try bench.open()
-        #expect(try await catalog.days.newest(of: .daily) == Bench.day)
-        let listing = try await catalog.listings.open(Bench.key)
-        _ = try await listing.entries(reaching: .max)
-        await catalog.context.outbox.flush()
-        for now in Self.clocks + [Bench.start] + Self.clocks.reversed() + [Bench.start] {
-            bench.now = now
-            #expect(try await catalog.listings.open(Bench.key) === listing)
-            #expect(catalog.days.listed(of: .daily).contains(Bench.day))
-            #expect(try await catalog.days.newest(of: .daily) == Bench.day)
-            #expect(
-                listing.isFrozen == (now > Bench.start), "the newest day, unless the clock says that others followed")
-        }
+        #expect(try await bench.reopen(Bench.key).listing.entries.count == 500, "the clock deleted nothing")
     }
 
     @Test func aClockBehindTheServiceRulesNoNamedDayOut() async throws {
@@ -74,8 +57,7 @@ import Testing
     @Test func whatWasAskedInTheFutureIsAskedAgain() async throws {
         bench.source.set { $0.works[Bench.author] = [WorkID(rawValue: 3)] }
         bench.now = 4_102_444_800
-        let catalog = try bench.open()
-        _ = try await catalog.listings.open(.author(Bench.author))
+        let (catalog, _) = try await bench.open(.author(Bench.author))
         bench.now = Bench.start
         bench.source.set { $0.works[Bench.author] = [WorkID(rawValue: 4), WorkID(rawValue: 3)] }
         #expect(try await catalog.listings.open(.author(Bench.author)).entries.count == 2)

@@ -7,19 +7,6 @@ import Testing
     let bench = Bench()
     var next: ListingKey { .ranking(.daily, Bench.day.advanced(by: 1)) }
 
-    @Test func impossibleDaysCostNoRequest() async throws {
-        let catalog = try bench.open()
-        let tooOld = ListingKey.ranking(.daily, Day.first(of: .daily).advanced(by: -1))
-        for key in [next, tooOld, .author(UserID(rawValue: -1)), .author(UserID(rawValue: 0)), .search(" \u{3000}")] {
-            #expect(catalog.listings.isKnownAbsent(key))
-            await #expect(throws: Failure.absent) { try await catalog.listings.open(key) }
-        }
-        await #expect(throws: Failure.needsSignIn) {
-            try await catalog.listings.open(.ranking(RankingMode.signedIn[0], Bench.day))
-        }
-        #expect(bench.source.calls.isEmpty)
-    }
-
     @Test func anUnpublishedDayIsRefusedForMinutesNotForGood() async throws {
         let catalog = try bench.open()
         bench.now += 4 * 3600
@@ -41,8 +28,7 @@ import Testing
     @Test func aVisitThatWasInterruptedIsNoAnswer() async throws {
         let followed = ListingKey.following(UserID(rawValue: 5))
         bench.source.set { $0.followed = [NamedAuthor(id: UserID(rawValue: 1), name: "N")] }
-        let catalog = try bench.open()
-        _ = try await catalog.listings.open(followed)
+        let (catalog, _) = try await bench.open(followed)
         _ = try await catalog.days.newest(of: .daily)
         _ = try await catalog.records.profile(of: UserID(rawValue: 11))
         bench.now += 24 * 3600

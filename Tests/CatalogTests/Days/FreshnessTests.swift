@@ -81,18 +81,6 @@ import Testing
         #expect(daily.listed(to: day, recent: 0, stored: []) == [])
     }
 
-    @Test func authorsAreAskedAgainAfterSixHours() {
-        let key = ListingKey.author(Bench.author)
-        #expect(!Freshness.needsRefresh(key, fetched: start, days: days, now: start + 6 * 3600 - 1))
-        #expect(Freshness.needsRefresh(key, fetched: start, days: days, now: start + 6 * 3600))
-    }
-
-    @Test func daysThatNeverChangeAreNotAskedForAgain() {
-        for now in [start, start + 40 * 86_400, .max] {
-            #expect(!Freshness.needsRefresh(.ranking(.daily, day), fetched: 0, days: days, now: now))
-        }
-    }
-
     @Test func daysThatSettleAreAskedForAfterAWeekAndThenMonthly() {
         let (week, month) = (Int64(7 * 86_400), Int64(30 * 86_400))
         let days = SourceDescription.settling.days(of: .daily)

@@ -13,8 +13,7 @@ import Testing
 
     @Test func aDayIsReadAnewAfterAWeekAndWhatVanishedStays() async throws {
         source.set { ($0.entries, $0.total) = (120, 120) }
-        let catalog = try bench.open(source: source)
-        let before = try await catalog.listings.open(Bench.key)
+        let (catalog, before) = try await bench.open(Bench.key, source: source)
         _ = try await before.entries(reaching: .max)
         let calls = source.calls.count
         bench.now = catalog.days.calendar(of: .daily).published(Bench.day) + Self.week - 1
@@ -31,15 +30,13 @@ import Testing
         #expect(after.isComplete && after.count == 120)
         #expect(after.entries.last == before.entries[1], "what vanished stays")
         #expect(Array(after.entries.dropLast()) == before.entries.filter { $0.rank != 2 })
-        let restarted = try await bench.reopen(source: source)
-        #expect(try await restarted.listings.open(Bench.key).entries == after.entries)
+        #expect(try await bench.reopen(Bench.key, source: source).listing.entries == after.entries)
         #expect(source.calls.count == calls + 3, "not before a month has passed")
     }
 
     @Test func aDayThatDidNotChangeStaysTheSameObject() async throws {
         source.set { ($0.entries, $0.total) = (60, 60) }
-        let catalog = try bench.open(source: source)
-        let listing = try await catalog.listings.open(Bench.key)
+        let (catalog, listing) = try await bench.open(Bench.key, source: source)
         _ = try await listing.entries(reaching: .max)
         bench.now = catalog.days.calendar(of: .daily).published(Bench.day) + Self.week
         let now = bench.now
@@ -52,8 +49,7 @@ import Testing
 
     @Test func whileTheServiceDoesNotAnswerTheOldDayIsShown() async throws {
         source.set { ($0.entries, $0.total) = (60, 60) }
-        let catalog = try bench.open(source: source)
-        let listing = try await catalog.listings.open(Bench.key)
+        let (catalog, listing) = try await bench.open(Bench.key, source: source)
         _ = try await listing.entries(reaching: .max)
         bench.now = catalog.days.calendar(of: .daily).published(Bench.day) + Self.week
         source.set { $0.failures[.page(Bench.day, 2)] = .timedOut }
@@ -84,8 +80,7 @@ import Testing
 
     @Test func whoMovedToTheRankOfAVanishedWorkDoesNotTakeItsName() async throws {
         let works = works(3, title: "Same")
-        let catalog = try bench.open(source: source)
-        let before = try await catalog.listings.open(Bench.key)
+        let (catalog, before) = try await bench.open(Bench.key, source: source)
         #expect(before.entries.map(\.name) == ["001-Same.jpg", "002-Same.jpg", "003-Same.jpg"])
         // Rank 2 is gone, and the third work has it now.
         source.set { state in
@@ -98,15 +93,13 @@ import Testing
         let after = try await catalog.listings.open(Bench.key)
         #expect(after.entries.map(\.picture.work) == [works[0].id, works[2].id, works[1].id])
         #expect(after.entries.map(\.name) == ["001-Same.jpg", "002-Same.jpg", "002-\(works[1].id.rawValue) Same.jpg"])
-        let restarted = try await bench.reopen(source: source)
-        #expect(try await restarted.listings.open(Bench.key).entries == after.entries)
+        #expect(try await bench.reopen(Bench.key, source: source).listing.entries == after.entries)
     }
 
     /// Titles change as well, and the first work may no longer be shown.
     @Test func whatKeepsItsRankKeepsItsNameAndWhatIsWithheldLaterStays() async throws {
         let works = works(4, title: "Old")
-        let catalog = try bench.open(source: source)
-        let before = try await catalog.listings.open(Bench.key)
+        let (catalog, before) = try await bench.open(Bench.key, source: source)
         source.set { state in
             state.records[works[0].id] = FakeSource.withheldWork(works[0].id.rawValue)
             for (old, new) in [(1, 2), (2, 1), (3, 3)] {
@@ -127,8 +120,7 @@ import Testing
             state.entries = 1500
             state.total = 1500
         }
-        let catalog = try bench.open(source: source)
-        let before = try await catalog.listings.open(Bench.key)
+        let (catalog, before) = try await bench.open(Bench.key, source: source)
         _ = try await before.entries(reaching: 60)
         // What was asked for ahead has come, too.
         while before.state.withLock({ !$0.paging.asked.isEmpty }) { await Task.yield() }

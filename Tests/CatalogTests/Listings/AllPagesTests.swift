@@ -24,16 +24,14 @@ import Testing
     private let names = ["001-T.jpg", "001-T_p1.jpg", "001-T_p2.jpg", "002-T.jpg", "003-T.jpg"]
 
     @Test func pagesAndTheirSizesComeBackWithoutARequest() async throws {
-        let first = try bench.open(view: all)
-        let before = try await first.listings.open(Bench.key)
+        let (first, before) = try await bench.open(Bench.key, view: all)
         #expect(before.entries.map(\.name) == names, "a withheld work has nothing to show but its name")
         for (index, entry) in before.entries.enumerated() where !entry.isWithheld {
             first.sizes.set(Int64(100 + index), of: entry.picture)
         }
         let facts = RestartTests.facts(before)
         bench.source.set { $0.failure = .unreachable("no route") }
-        let catalog = try await bench.reopen(view: all)
-        let after = try await catalog.listings.open(Bench.key)
+        let (_, after) = try await bench.reopen(Bench.key, view: all)
         #expect(RestartTests.facts(after) == facts)
         #expect((0..<4).map { after.size(at: $0) } == [100, 101, 102, 103])
         #expect(try await after.find(named: Array("001-T_p2.jpg".utf8)) == 2)
@@ -42,8 +40,7 @@ import Testing
 
     @Test func oneCacheServesBothWaysInTurn() async throws {
         for _ in 0..<2 {
-            let pages = try bench.open(view: all)
-            #expect(try await pages.listings.open(Bench.key).entries.map(\.name) == names)
+            #expect(try await bench.open(Bench.key, view: all).listing.entries.map(\.name) == names)
             let firsts = try await bench.reopen()
             #expect(
                 try await firsts.listings.open(Bench.key).entries.map(\.name) == [
@@ -57,8 +54,7 @@ import Testing
     @Test func originalsOfAllPagesHaveTheFormatOfTheFirst() async throws {
         bench.host.setUsual { $0.hasSuffix(".png/p0") ? .size(9) : .status(404) }
         let view = ListingView(rendition: .original, allPages: true)
-        let first = try bench.open(view: view, answers: true)
-        let before = try await first.listings.open(Bench.key)
+        let (_, before) = try await bench.open(Bench.key, view: view, answers: true)
         #expect(
             before.entries.map(\.name) == [
                 "001-T.png", "001-T_p1.png", "001-T_p2.png", "002-T.png", "003-T.jpg",
@@ -67,8 +63,7 @@ import Testing
         bench.host["img/\(before.entries[0].picture.work.rawValue).png/p2"] = .size(77)
         #expect(try await before.resolveSize(at: 2, wholeListing: false) == 77)
         let asked = bench.host.asked.count
-        let catalog = try await bench.reopen(view: view, answers: true)
-        let after = try await catalog.listings.open(Bench.key)
+        let (_, after) = try await bench.reopen(Bench.key, view: view, answers: true)
         #expect(after.entries == before.entries)
         #expect((0..<4).map { after.size(at: $0) } == [9, nil, 77, 9])
         #expect(bench.host.asked.count == asked)
@@ -76,8 +71,7 @@ import Testing
 
     @Test func newWorksInFrontLeavePagesAndSizesAlone() async throws {
         bench.source.set { $0.hits["x"] = [20, 10] }
-        let catalog = try bench.open(view: all)
-        let before = try await catalog.listings.open(.search("x"))
+        let (catalog, before) = try await bench.open(.search("x"), view: all)
         #expect(before.entries.count == 6)
         catalog.sizes.set(55, of: before.entries[2].picture)
         bench.now += 3600
@@ -86,8 +80,7 @@ import Testing
         #expect(after.entries.count == 9)
         #expect(Array(after.entries[3...]) == before.entries)
         #expect(after.size(at: 5) == 55)
-        let restarted = try await bench.reopen(view: all)
-        let stored = try await restarted.listings.open(.search("x"))
+        let (_, stored) = try await bench.reopen(.search("x"), view: all)
         #expect(stored.entries == after.entries && stored.size(at: 5) == 55)
     }
 
@@ -97,63 +90,9 @@ import Testing
         await first.close()
         var view = all
         view.filter.minimumWidth = 900
-        let catalog = try bench.open(view: view)
-        let listing = try await catalog.listings.open(Bench.key)
+        let (_, listing) = try await bench.open(Bench.key, view: view)
         #expect(listing.entries.map(\.name) == names)
         #expect(listing.entries.map(\.isHidden) == [true, true, true, false, false])
         #expect(bench.source.calls.count == 1)
-    }
-
-    // MARK: - Tables
-
-    /// Rows are what is stored; entries are what is shown.
-    @Test func rowsMakeTheSameEntriesAgain() {
-        var table = EntryTable()
-        let key = ListingKey.search("x")
-        for (number, pages, withheld) in [(1, 1, nil), (2, 4, nil), (3, 9, "x"), (2, 4, nil), (4, 200, nil)]
-            as [(Int64, Int, String?)]
-        {
-            var work = FakeSource.work(number, title: "_p1")
-            (work.pageCount, work.withheld) = (pages, withheld)
-            table.append(
-                [
-                    ListedPicture(
-                        ListedWork(rank: nil, previousRank: nil, work: work), rendition: .regular,
-                        of: FakeSource(newest: Bench.day))
-                ], of: key,
-                view: all)
-        }
-        #expect(table.rowCount == 4 && table.entries.count == 1 + 4 + 1 + 200)
-        for (index, entry) in table.entries.enumerated() { table.setSize(Int64(index + 1), of: entry.picture) }
-        for (place, entry) in table.entries.enumerated() {
-            #expect(table.position(of: entry.picture) == place && table.position(of: entry.name.utf8) == place)
-        }
-        let again = EntryTable(rows: table.rows)
-        #expect(again.entries == table.entries && again.rowCount == 4)
-        #expect(Set(again.entries.map(\.name)).count == again.entries.count)
-        #expect(table.rows.map(\.pageCount) == [1, 4, 1, 200])
-        #expect(table.rows.map(\.size) == [1, 2, 6, 7])
-    }
-
-    @Test func aWorksRowsAreItsPages() {
-        var table = EntryTable()
-        let listed = ListedWork(rank: nil, previousRank: nil, work: FakeSource.work(1, title: "A"))
-        var pictures = (0..<3).map { page in
-            var picture = ListedPicture(
-                listed: listed, page: page, rendition: .original, reference: "a.png", fileExtension: "png")
-            picture.name = "p\(page).png"
-            return picture
-        }
-        var archive = ListedPicture(listed: listed, rendition: .archive, reference: "a.zip", fileExtension: "zip")
-        archive.name = "ugoira.zip"
-        pictures.append(archive)
-        // A page that is told twice is listed once.
-        table.append(pictures + [pictures[1]], of: .work(WorkID(rawValue: 1)), view: all)
-        #expect(table.entries.map(\.name) == ["p0.png", "p1.png", "p2.png", "ugoira.zip"])
-        table.setSize(5, of: archive.id)
-        #expect(table.sizes == [0, 0, 0, 5])
-        let again = EntryTable(rows: table.rows)
-        #expect(again.entries == table.entries && again.sizes == table.sizes && again.rowCount == 4)
-        #expect(again.position(of: archive.id) == 3 && again.position(of: WorkID(rawValue: 1)) == 0)
     }
 }

@@ -140,7 +140,7 @@ import Testing
 
     /// A reader that began before the user signed in reads on; its further pages are answers for another viewer.
     @Test func answersForOtherViewersAreNotKept() async throws {
-        let (_, listing) = try await bench.openDay()
+        let (_, listing) = try await bench.open(Bench.key)
         signIn(.signedIn(Self.ann))
         #expect(try await listing.entries(reaching: .max).count == 500)
         signIn(.signedOut)

@@ -105,12 +105,8 @@ import Testing
         }
     }
 
-    @Test func noEntriesHaveNoOrder() {
-        #expect(BrowsingOrders([]).byTime.indices.isEmpty)
-    }
-
     @Test func aListingThatGrowsIsSortedAgain() async throws {
-        let (_, listing) = try await bench.openDay()
+        let (_, listing) = try await bench.open(Bench.key)
         let first = try await listing.entries(reaching: 0)
         #expect(listing.browsingOrders == BrowsingOrders(listing.entries))
         #expect(listing.browsingOrders.places.count >= first.count)

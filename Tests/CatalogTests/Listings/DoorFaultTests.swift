@@ -190,15 +190,6 @@ import Testing
         #expect(try await shown(key, catalog) == [2, 3])
     }
 
-    /// A page of which nothing is shown is a gap in a pool of many posts.
-    @Test func aPageOfWhichNothingIsShownIsNoEnd() async throws {
-        let key = ListingKey.sample(.pool)
-        let catalog = try bench.open()
-        let gap = page(key, [], hasNext: true)
-        answer(key, page(key, [1, 2], hasNext: true), gap, gap, page(key, [601]))
-        #expect(try await shown(key, catalog) == [1, 2, 601])
-    }
-
     /// A collection of texts is there and has no pictures; of other lists an empty answer means that there is none.
     @Test func anEmptyCollectionIsThere() async throws {
         let catalog = try bench.open()
@@ -245,8 +236,7 @@ import Testing
         let tags = ListingKey(.authorTags, 5)
         let names = ["a", "b"].map { NamedAuthor(id: UserID(rawValue: $0 == "a" ? 1 : 2), name: $0) }
         answer(tags, .success(ListingPage(authors: names, total: 2, hasNext: false)))
-        let catalog = try bench.open()
-        _ = try await catalog.listings.open(tags)
+        let (catalog, _) = try await bench.open(tags)
         for (name, failure) in [("a", Failure.withheld("none is shown")), ("c", .absent)] {
             let key = try #require(ListingKey(text: "author-tag/5/\(name)"))
             answer(key, .success(ListingPage(works: [], total: 0)))
@@ -306,15 +296,5 @@ import Testing
         bench.source.set { $0.lost = [] }
         try await catalog.listings.refresh(.author(author))
         #expect(try await open() == [work])
-    }
-
-    @Test func anIndexOfWhichNoWorkComesIsNoEmptyList() async throws {
-        let key = ListingKey.author(UserID(rawValue: 5))
-        answer(key, .success(ListingPage(entries: [], further: [WorkID(rawValue: 3)])))
-        let catalog = try bench.open()
-        await #expect(throws: Failure.self) { _ = try await shown(key, catalog) }
-        answer(key, .success(ListingPage(entries: [], further: [])))
-        catalog.listings.forget(key)
-        #expect(try await shown(key, catalog) == [])
     }
 }

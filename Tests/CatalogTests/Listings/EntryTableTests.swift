@@ -9,42 +9,11 @@ import Testing
         ListedWork(rank: rank, previousRank: nil, work: FakeSource.work(number, title: title))
     }
 
-    @Test func namesAreFoundByBytes() throws {
-        var table = EntryTable()
-        let rows = table.append((1...3000).map { Self.listed($0, Int64($0), "T") })
-        #expect(rows.count == 3000)
-        for (position, row) in rows.enumerated() {
-            #expect(table.position(of: Array(row.entry.name.utf8)) == position)
-            #expect(table.position(of: row.entry.picture.work) == position)
-        }
-        #expect(table.position(of: Array("0001-T.jpg".utf8)) == nil)
-        #expect(table.position(of: WorkID(rawValue: 3001)) == nil)
-        #expect(table.entries.last?.rank == 3000)
-    }
-
-    @Test func aWorkThatMovedToTheNextPageIsListedOnce() {
-        var table = EntryTable()
-        table.append([Self.listed(50, 1, "A")])
-        let rows = table.append([Self.listed(51, 1, "A"), Self.listed(52, 2, "B")])
-        #expect(rows.map(\.entry.name) == ["052-B.jpg"])
-    }
-
     @Test func equalRanksAndTitlesStillGetDifferentNames() {
         var table = EntryTable()
         let rows = table.append(
             [Self.listed(50, 1, "A"), Self.listed(50, 2, "A"), Self.listed(50, 3, "B")])
         #expect(rows.map(\.entry.name) == ["050-A.jpg", "050-2 A.jpg", "050-B.jpg"])
-    }
-
-    @Test func anOlderRowWhoseNameIsTakenGetsANameOfItsOwnOrNone() {
-        var older = EntryTable()
-        older.append([Self.listed(5, 7, "A"), Self.listed(6, 8, "B")])
-        var table = EntryTable()
-        table.append([Self.listed(5, 1, "A"), Self.listed(5, 2, "7 B")])
-        #expect(older.rows.map { table.appendOlder($0)?.entry.name } == ["005-7 A.jpg", "006-B.jpg"])
-        #expect(table.position(of: "005-7 A.jpg".utf8) == 2)
-        #expect(table.appendOlder(older.rows[0]) == nil)
-        #expect(table.rowCount == 4)
     }
 
     @Test func sizesBelongToOneUploadOnly() {
@@ -82,12 +51,6 @@ import Testing
         for text in ["", "ranking/None/2024-05-01", "ranking/daily/2024-05-32", "author/x", "other/1"] {
             #expect(ListingKey(text: text) == nil)
         }
-    }
-
-    @Test func worksSurviveAsBytes() {
-        let works = [0, 1, -1, Int64.max, .min, 97_973_029].map(WorkID.init(rawValue:))
-        #expect(Rows.works(in: Rows.bytes(of: works)) == works)
-        #expect(Rows.works(in: [1, 2, 3]) == [])
     }
 }
 

@@ -28,21 +28,18 @@ import Testing
 
     @Test func aPageThatComesAgainIsTheEnd() async throws {
         feed((1...130).reversed())
-        let catalog = try bench.open()
-        let listing = try await catalog.listings.open(key)
+        let (_, listing) = try await bench.open(key)
         _ = try await listing.entries(reaching: .max)
         #expect(works(listing) == (1...130).reversed() && listing.isComplete)
         #expect(pages.sorted() == [1, 2, 3, 4])
-        let restarted = try await bench.reopen()
-        #expect(try await restarted.listings.open(key).isComplete, "the end is stored")
+        #expect(try await bench.reopen(key).listing.isComplete, "the end is stored")
     }
 
     @Test func anEndThatIsRepeatedAcrossAMountIsFoundToo() async throws {
         feed((1...60).reversed())
         let catalog = try bench.open()
         #expect(try await !catalog.listings.open(key).isComplete)
-        let restarted = try await bench.reopen()
-        let listing = try await restarted.listings.open(key)
+        let (_, listing) = try await bench.reopen(key)
         _ = try await listing.entries(reaching: .max)
         #expect(works(listing) == (1...60).reversed() && listing.isComplete)
     }

@@ -14,8 +14,7 @@ import Testing
 
     @Test func twoThousandAuthorsComePageByPage() async throws {
         bench.source.set { $0.followed = authors(1...2000) }
-        let catalog = try bench.open()
-        let listing = try await catalog.listings.open(key)
+        let (_, listing) = try await bench.open(key)
         #expect(listing.entries.map(\.author) == authors(1...24))
         #expect(listing.entries[0].name == "1-N／1")
         #expect(bench.source.calls == [.followed(1)])
@@ -35,15 +34,13 @@ import Testing
             state.failures = [.followed(6): .unreachable("cut")]
         }
         let view = ListingView(rendition: rendition, allPages: true)
-        let first = try bench.open(view: view)
-        let listing = try await first.listings.open(key)
+        let (first, listing) = try await bench.open(key, view: view)
         await #expect(throws: Failure.unreachable("cut")) { try await listing.entries(reaching: .max) }
         #expect(listing.entries.count == 120)
         await first.close()
         let asked = bench.source.calls.count
         bench.source.set { $0.failures = [:] }
-        let second = try bench.open(view: view)
-        let again = try await second.listings.open(key)
+        let (_, again) = try await bench.open(key, view: view)
         #expect(again.entries.map(\.author) == authors(1...120) && !again.isComplete)
         #expect(bench.source.calls.count == asked, "what came is shown at once")
         #expect(try await again.entries(reaching: .max).map(\.author) == authors(1...240))
@@ -52,8 +49,7 @@ import Testing
 
     @Test func aNameIsLookedForOnThePagesToCome() async throws {
         bench.source.set { $0.followed = authors(1...100) }
-        let catalog = try bench.open()
-        let listing = try await catalog.listings.open(key)
+        let (_, listing) = try await bench.open(key)
         #expect(try await listing.find(named: Array(".hidden".utf8)) == nil)
         #expect(bench.source.calls.count == 1)
         #expect(try await listing.find(named: Array("60-N／60".utf8)) == 59)
@@ -94,8 +90,7 @@ import Testing
             await Task.yield()
         }
         #expect(try await catalog.listings.open(key).entries.map(\.author) == followed)
-        let restarted = try await bench.reopen()
-        #expect(try await restarted.listings.open(key).entries.count == followed.count)
+        #expect(try await bench.reopen(key).listing.entries.count == followed.count)
     }
 
     @Test func whileTheWholeListCannotComeNobodyGoes() async throws {
@@ -108,13 +103,11 @@ import Testing
         }
         #expect(try await catalog.listings.open(key).entries.count == 60)
         await bench.source.waitForCalls(asked + 3)
-        let restarted = try await bench.reopen()
-        #expect(try await restarted.listings.open(key).entries.count == 60)
+        #expect(try await bench.reopen(key).listing.entries.count == 60)
     }
 
     @Test func whoFollowsNobodyHasAnEmptyList() async throws {
-        let catalog = try bench.open()
-        let listing = try await catalog.listings.open(key)
+        let (catalog, listing) = try await bench.open(key)
         #expect(listing.isComplete && listing.entries.isEmpty)
         #expect(catalog.listings.isKnownAbsent(.following(UserID(rawValue: 0))))
     }

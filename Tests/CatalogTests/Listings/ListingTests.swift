@@ -7,7 +7,7 @@ import Testing
     let bench = Bench()
 
     @Test func openingAsksOnePageAndReadingTheRestAtOnce() async throws {
-        let (_, listing) = try await bench.openDay()
+        let (_, listing) = try await bench.open(Bench.key)
         #expect(bench.source.calls == [.page(Bench.day, 1)])
         #expect(listing.entries.count == 50)
         bench.source.set { $0.isHeld = true }
@@ -46,7 +46,7 @@ import Testing
 
     @Test func gapsStayGapsAndNamesAreFoundWhileTheyMayStillCome() async throws {
         bench.source.set { $0.missingRanks = [36] }
-        let (_, listing) = try await bench.openDay()
+        let (_, listing) = try await bench.open(Bench.key)
         #expect(listing.entries.count == 49)
         #expect(try await listing.find(named: Array("036-Title 36.jpg".utf8)) == nil)
         #expect(try await listing.find(named: Array(".hidden".utf8)) == nil)
@@ -68,7 +68,7 @@ import Testing
 
     @Test func aFailedPageFailsItsWaitersOnlyAndIsAskedAgain() async throws {
         bench.source.set { $0.failures[.page(Bench.day, 3)] = .unreachable("no route") }
-        let (_, listing) = try await bench.openDay()
+        let (_, listing) = try await bench.open(Bench.key)
         #expect(try await listing.entries(reaching: 60).count >= 100)
         await #expect(throws: Failure.unreachable("no route")) {
             try await listing.entries(reaching: 120)
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test func aCancelledReaderLeavesAndThePageIsKept() async throws {
-        let (_, listing) = try await bench.openDay()
+        let (_, listing) = try await bench.open(Bench.key)
         bench.source.set { $0.isHeld = true }
         let reader = Task { try await listing.entries(reaching: 70) }
         await bench.source.waitForCalls(10)
@@ -132,7 +132,7 @@ import Testing
 
     @Test func whoWaitsIsAPersonWhoeverAskedForThePageBefore() async throws {
         bench.source.set { $0.total = nil }
-        let (_, listing) = try await bench.openDay()
+        let (_, listing) = try await bench.open(Bench.key)
         bench.source.set { $0.isHeld = true }
         let walk = Task {
             try await RequestUrgency.$isBackground.withValue(true) { try await listing.entries(reaching: 60) }

@@ -37,57 +37,25 @@ import Testing
         #expect(paging.ask(reaching: .max, known: 100) == [])
     }
 
-    @Test func aReaderOfTheFirstPageGetsOnePageAhead() {
-        var paging = started()
-        #expect(paging.ask(reaching: 0, known: 50) == [2])
-        #expect(paging.ask(reaching: 49, known: 50) == [], "it is under way")
-    }
+    enum Second: Sendable { case untouched, asked, there }
 
-    @Test(arguments: [0, 30, 49])
-    func withTwoPagesThereTheFirstIsReadWithoutAsking(index: Int) {
-        var paging = started()
-        paging.arrive(2, Self.content(2, last: 10))
-        _ = paging.taken()
-        #expect(paging.ask(reaching: index, known: 100) == [])
-    }
-
-    @Test(arguments: [50, 51, 499, 100_000, Int.max])
-    func aReaderBehindTheFirstPageGetsAllOthersAtOnce(index: Int) {
-        var paging = started()
-        _ = paging.ask(reaching: 0, known: 50)
-        #expect(paging.ask(reaching: index, known: 50) == Array(3...10))
-    }
-
-    @Test func aGapOnTheFirstPageMakesItsEndTheBorder() {
-        var paging = started()
-        #expect(paging.ask(reaching: 49, known: 49) == Array(2...10))
-    }
-
-    @Test func withoutATotalOnlyTwoPagesAreAskedAtOnce() {
-        var paging = started(last: nil)
-        #expect(paging.ask(reaching: 50, known: 50) == [2, 3])
-    }
-
-    @Test func pagesAreAppendedInOrderHoweverTheyCome() {
-        var paging = started(last: 4)
-        _ = paging.ask(reaching: 50, known: 50)
-        paging.arrive(4, Self.content(4, last: 4))
-        paging.arrive(3, Self.content(3, last: 4))
-        #expect(paging.taken() == [])
-        paging.arrive(2, Self.content(2, last: 4))
-        #expect(paging.taken() == [2, 3, 4])
-        #expect(paging.isComplete)
-        #expect(paging.ask(reaching: .max, known: 150) == [])
-    }
-
-    @Test func thePageBehindTheLastEndsTheListing() {
-        var paging = started(last: nil)
-        _ = paging.ask(reaching: 50, known: 50)
-        paging.arrive(3, .failure(.pastTheEnd))
-        #expect(!paging.isComplete)
-        paging.arrive(2, Self.content(2))
-        #expect(paging.taken() == [2])
-        #expect(paging.isComplete)
+    /// One page is ahead of a reader of the first one; whoever reads on gets all that are known of at once.
+    @Test(
+        arguments: [
+            (10, .untouched, 0, 50, [2]), (10, .asked, 49, 50, []), (10, .there, 0, 100, []), (10, .there, 49, 100, []),
+            (10, .asked, 50, 50, Array(3...10)), (10, .asked, 499, 50, Array(3...10)),
+            (10, .asked, .max, 50, Array(3...10)), (nil, .untouched, 50, 50, [2, 3]),
+            // A gap on the first page makes its end the border.
+            (10, .untouched, 49, 49, Array(2...10)),
+        ] as [(Int?, Second, Int, Int, [Int])])
+    func aReaderGetsWhatComesNext(last: Int?, second: Second, index: Int, known: Int, asked: [Int]) {
+        var paging = started(last: last)
+        if second == .asked { _ = paging.ask(reaching: 0, known: 50) }
+        if second == .there {
+            paging.arrive(2, Self.content(2, last: last))
+            _ = paging.taken()
+        }
+        #expect(paging.ask(reaching: index, known: known) == asked)
     }
 
     @Test func aPageWithContentIsNotBehindTheEnd() {
@@ -136,15 +104,6 @@ import Testing
         var paging = Paging(.sample(kind), window: .init(perPage: 4, pages: 1, lastPage: 35), next: 3)
         paging.arrive(3, Self.content(works: works))
         return (!paging.taken(listed: listed).isEmpty, paging)
-    }
-
-    /// The page before is not known after a restart, but the works that are listed are.
-    @Test(
-        arguments: [ListingKind.search, .artist, .bookmarks, .series, .pool, .following, .hot],
-        [[5, 6, 7, 8], [1, 2, 3, 4]])
-    func anEarlierPageIsNoneOfTheListAfterARestartEither(kind: ListingKind, works: [Int]) {
-        var (isTaken, paging) = goesOn(kind, with: works)
-        #expect(!isTaken && !paging.isComplete && paging.takeFailure() == .repeated(3))
     }
 
     /// What was uploaded since moves works to later pages: all of one, if as many are new.
@@ -198,16 +157,6 @@ import Testing
         #expect(paging.ask(reaching: 150, known: 100) == [3, 4])
         paging.arrive(3, Self.content(3, last: 3))
         #expect(paging.taken() == [3] && paging.isComplete)
-    }
-
-    @Test func aFailureIsToldOnceAndThePageAskedAgain() {
-        var paging = started()
-        _ = paging.ask(reaching: 0, known: 50)
-        paging.arrive(2, .failure(.timedOut))
-        #expect(paging.taken() == [])
-        #expect(paging.takeFailure() == .timedOut)
-        #expect(paging.takeFailure() == nil)
-        #expect(paging.ask(reaching: 0, known: 50) == [2])
     }
 
     @Test func aLaterPagesFailureWaitsForItsTurn() {

@@ -50,8 +50,7 @@ import Testing
         }
         for isAsked in [true, false] {
             answer(withheld: 2)
-            let catalog = try bench.open()
-            let before = try await catalog.listings.open(key)
+            let (catalog, before) = try await bench.open(key)
             #expect(before.entries.map(\.isWithheld) == [false, true, false])
             answer(withheld: nil)
             if isAsked {
@@ -92,8 +91,7 @@ import Testing
         bench.source.set {
             $0.pages[key] = [page(first, "Old", hasNext: true), page(second, "Old", hasNext: false)]
         }
-        let catalog = try bench.open()
-        let before = try await catalog.listings.open(key)
+        let (catalog, before) = try await bench.open(key)
         #expect(try await before.entries(reaching: .max).count == 80)
         bench.source.set { $0.pages[key] = [page(first, "New", hasNext: true), .failure(.unreachable("away"))] }
         await #expect(throws: Failure.self) { try await catalog.listings.refresh(key) }
@@ -130,8 +128,7 @@ import Testing
         )
         for stored in [[first, third], [.page(key, [9, 8, 7], hasNext: false)]] as [[Answer]] {
             bench.source.set { $0.pages[key] = stored }
-            let catalog = try bench.open()
-            let before = try await catalog.listings.open(key)
+            let (catalog, before) = try await bench.open(key)
             _ = try await before.entries(reaching: .max)
             #expect(before.isComplete)
             bench.source.set { $0.pages[key] = [first, second, .failure(.unreachable("away"))] }
@@ -160,8 +157,7 @@ import Testing
         func numbers(_ numbers: ClosedRange<Int64>) -> [Int64] { isRising ? Array(numbers) : numbers.reversed() }
         let (first, second) = isRising ? (numbers(1...3), numbers(4...6)) : (numbers(4...6), numbers(1...3))
         bench.source.set { $0.pages[key] = [.page(key, first, hasNext: true), .page(key, second, hasNext: false)] }
-        let catalog = try bench.open()
-        let before = try await catalog.listings.open(key)
+        let (catalog, before) = try await bench.open(key)
         #expect(try await before.entries(reaching: .max).count == 6)
         bench.source.set { $0.pages[key] = [.page(key, first, hasNext: true)] }
         for _ in 1...2 {
@@ -191,8 +187,7 @@ import Testing
     func aSeriesThatIsRenumberedIsReadAnew(works: KeyValuePairs<Int, Int64>, expected: [String]) async throws {
         for isAsked in [true, false] {
             answer(series, ranked: [3: 103, 2: 102, 1: 101])
-            let catalog = try bench.open()
-            let before = try await catalog.listings.open(series)
+            let (catalog, before) = try await bench.open(series)
             answer(series, ranked: works)
             if isAsked {
                 try await catalog.listings.refresh(series)
@@ -210,8 +205,7 @@ import Testing
 
     @Test func newWorksOfASeriesAreJoined() async throws {
         answer(series, ranked: [3: 103, 2: 102, 1: 101])
-        let catalog = try bench.open()
-        _ = try await catalog.listings.open(series)
+        let (catalog, _) = try await bench.open(series)
         bench.now += 86_400
         // The page that is compared holds the last ones only.
         answer(series, ranked: [4: 90, 3: 103])

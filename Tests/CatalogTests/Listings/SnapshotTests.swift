@@ -16,8 +16,7 @@ import Testing
 
     @Test func recordsOfTheFirstAnswerAreNotRequestedAgain() async throws {
         relate([50, 3, 70] + (101...137))
-        let catalog = try bench.open()
-        let listing = try await catalog.listings.open(key)
+        let (_, listing) = try await bench.open(key)
         #expect(works(listing) == [50, 3, 70] + (101...115) && bench.source.calls == [.related(key.work)])
         _ = try await listing.entries(reaching: .max)
         #expect(works(listing) == [50, 3, 70] + (101...137) && listing.isComplete)
@@ -29,8 +28,7 @@ import Testing
 
     @Test func anotherDaysListReplacesItOnceAllOfItHasCome() async throws {
         relate(1...40)
-        let catalog = try bench.open()
-        let first = try await catalog.listings.open(key)
+        let (catalog, first) = try await bench.open(key)
         _ = try await first.entries(reaching: .max)
         bench.now += 86_399
         #expect(try await catalog.listings.open(key) === first)
@@ -52,8 +50,7 @@ import Testing
 
     @Test func noAnswerAndAnEmptyOneLeaveWhatIsStored() async throws {
         relate(1...10)
-        let catalog = try bench.open()
-        _ = try await catalog.listings.open(key)
+        let (catalog, _) = try await bench.open(key)
         bench.now += 86_400
         relate([])
         #expect(works(try await catalog.listings.open(key)) == Array(1...10))
@@ -64,8 +61,7 @@ import Testing
 
     @Test func aRefreshReplacesItAtOnce() async throws {
         relate(1...10)
-        let catalog = try bench.open()
-        _ = try await catalog.listings.open(key)
+        let (catalog, _) = try await bench.open(key)
         relate([7, 30])
         try await catalog.listings.refresh(key)
         #expect(works(try await catalog.listings.open(key)) == [7, 30])

@@ -37,8 +37,7 @@ import Testing
         let names = try await first.listings.open(Bench.key).entries.map(\.name)
         #expect(names.count == 3)
         _ = try await first.listings.open(search)
-        let catalog = try await bench.reopen(view: view)
-        let listing = try await catalog.listings.open(Bench.key)
+        let (catalog, listing) = try await bench.reopen(Bench.key, view: view)
         #expect(listing.entries.map(\.name) == names)
         let record = try await catalog.listings.record(of: listing.entries[0], in: listing).work
         #expect(record.title == "Title 1" && record.authorName == "Ann" && record.tags.count == 3 && record.views == 5)
@@ -46,7 +45,7 @@ import Testing
 
     @Test func whatAListingDoesNotNameKeepsItsValue() async throws {
         list { work in (work.views, work.title) = (nil, "Renamed") }
-        let (catalog, listing) = try await bench.openDay()
+        let (catalog, listing) = try await bench.open(Bench.key)
         _ = try await catalog.listings.open(search)
         let record = try await catalog.listings.record(of: listing.entries[0], in: listing).work
         #expect(record.title == "Renamed" && record.views == 5)
@@ -54,7 +53,7 @@ import Testing
 
     /// A program that copies attributes has files open longer than their listing lives.
     @Test func aRecordOutlivesItsListing() async throws {
-        let (catalog, listing) = try await bench.openDay()
+        let (catalog, listing) = try await bench.open(Bench.key)
         catalog.listings.forget(Bench.key)
         let record = try await catalog.listings.record(of: listing.entries[0], in: listing)
         #expect(record.work.title == "Title 1" && record.rank == 1)
@@ -70,5 +69,22 @@ import Testing
             #expect(try await catalog.listings.record(of: listing.entries[0], in: listing).work.views == 5)
         }
         try other.run("COMMIT")
+    }
+
+    @Test func whatOneListingDoesNotTellIsLeftAsAnotherToldIt() async throws {
+        let connection = try Connection.openOrSetAside(path: bench.database, migrations: Schema.migrations).connection
+        var work = FakeSource.work(51, title: "A")
+        var (known, series): ([Bool?], [Int64?]) = ([], [])
+        for told in [nil, true, nil, false, nil] as [Bool?] {
+            work.isAI = told
+            work.series = told.map { $0 ? 7 : 8 }
+            try Rows.write(work, to: connection)
+            let stored = try Rows.work(work.id, in: connection)
+            known.append(stored?.isAI)
+            series.append(stored?.series)
+        }
+        #expect(known == [nil, true, true, false, false])
+        #expect(series == [nil, 7, 7, 8, 8])
+        connection.close()
     }
 }

@@ -43,14 +43,6 @@ import Testing
         #expect(bench.source.calls.count == 1)
     }
 
-    @Test func anAuthorWithoutAPictureHasNone() async throws {
-        bench.source.set { $0.profiles[author] = AuthorProfile(id: author, name: "Ann") }
-        let catalog = try bench.open()
-        #expect(try await catalog.records.avatar(of: author) == nil)
-        #expect(try await catalog.records.avatar(of: author) == nil)
-        #expect(bench.source.calls.count == 1)
-    }
-
     @Test func theTimeOfAProfileIsThatOfItsLastChange() async throws {
         let catalog = try bench.open()
         let first = try await catalog.records.profile(of: author)
@@ -86,10 +78,6 @@ import Testing
 
     private let record = AnimationRecord(
         archive: "img/a b.zip", frames: [.init(file: "000000.jpg", delay: 40), .init(file: "a b.jpg", delay: 1)])
-
-    @Test func animationsSurviveAsText() {
-        #expect(AnimationRecord(stored: record.storedText) == record)
-    }
 
     @Test(arguments: [
         "", "\n", "a.zip", "a.zip\n", "a.zip\nframe", "a.zip\n 40\n", "a.zip\n000000.jpg\n", "a.zip\n000000.jpg 4x\n",

@@ -83,14 +83,6 @@ import Testing
         #expect(bench.source.calls.count == 3, "no session has ended")
     }
 
-    @Test func aListedWorkIsNotAskedForAgain() async throws {
-        bench.source.set { $0.hits["x"] = [77] }
-        let catalog = try open()
-        _ = try await catalog.listings.open(.search("x"))
-        _ = try await catalog.listings.open(key)
-        #expect(bench.source.calls == [.search("x", 1), .originals(work)])
-    }
-
     /// What a try learnt that ended in the middle.
     @Test func aPageWhoseSizeIsKnownIsNotAskedForAgain() async throws {
         let catalog = try open()

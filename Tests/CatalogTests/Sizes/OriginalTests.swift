@@ -29,8 +29,7 @@ import Testing
         bench.host[path(1, "jpg")] = .size(11)
         bench.host[path(2, "png")] = .size(22)
         bench.host[path(3, "gif")] = .size(33)
-        let catalog = try open()
-        let listing = try await catalog.listings.open(Bench.key)
+        let (catalog, listing) = try await bench.open(Bench.key, view: view, answers: true)
         #expect(
             listing.entries.map(\.name) == [
                 "001-Title 1.jpg", "002-Title 2.png", "003-Title 3.gif", "004-Title 4.jpg",
@@ -48,30 +47,11 @@ import Testing
         #expect(bench.host.asked.count == 9)
     }
 
-    @Test func namesAndSizesComeBackOffline() async throws {
-        for rank in 1...4 { bench.host[path(rank, "png")] = .size(rank * 100) }
-        let first = try open()
-        let before = try await first.listings.open(Bench.key)
-        let facts = RestartTests.facts(before)
-        #expect(before.size(at: 3) == 400)
-        await first.close()
-        let (calls, asked) = (bench.source.calls.count, bench.host.asked.count)
-        bench.source.set { $0.failure = .unreachable("no route") }
-        bench.host.setUsual { _ in .silent }
-        for rank in 1...4 { bench.host[path(rank, "png")] = .silent }
-        let catalog = try open()
-        let after = try await catalog.listings.open(Bench.key)
-        #expect(RestartTests.facts(after) == facts)
-        #expect(try await after.resolveSize(at: 2, wholeListing: false) == 300)
-        #expect(bench.source.calls.count == calls && bench.host.asked.count == asked)
-    }
-
     @Test func aNameThatIsNoneOfTheUsualIsAskedFromTheServiceOnce() async throws {
         bench.source.set { $0.entries = 1 }
         bench.source.set { $0.references[work(1)] = ["other.png", "other1.png"] }
         bench.host["other.png/p0"] = .size(5)
-        let catalog = try open()
-        let listing = try await catalog.listings.open(Bench.key)
+        let (_, listing) = try await bench.open(Bench.key, view: view, answers: true)
         #expect(listing.entries[0].name == "001-Title 1.png" && listing.entries[0].reference == "other.png")
         #expect(bench.host.asked.count == 4 && bench.source.calls.count == 2)
         #expect(bench.events.isEmpty)
@@ -80,8 +60,7 @@ import Testing
     @Test func anOriginalWithoutALengthIsOne() async throws {
         bench.source.set { $0.entries = 1 }
         bench.host[path(1, "jpg")] = .unmeasured
-        let catalog = try open()
-        let listing = try await catalog.listings.open(Bench.key)
+        let (_, listing) = try await bench.open(Bench.key, view: view, answers: true)
         #expect(listing.entries[0].picture.rendition == .original && listing.size(at: 0) == nil)
     }
 
@@ -92,8 +71,7 @@ import Testing
             hidden.withheld = "login_only"
             state.records[work(1)] = hidden
         }
-        let catalog = try open()
-        let listing = try await catalog.listings.open(Bench.key)
+        let (_, listing) = try await bench.open(Bench.key, view: view, answers: true)
         #expect(listing.entries.map(\.isWithheld) == [true])
         #expect(bench.host.asked.isEmpty && bench.events.isEmpty)
     }

@@ -1,6 +1,8 @@
 @testable import Catalog
 import HTTP
 import Rankings
+import Sourcing
+import Synchronization
 import TestSupport
 import Testing
 
@@ -8,7 +10,7 @@ import Testing
     let bench = Bench()
 
     @Test func aHundredAskersCostOneHeadWithItsReferer() async throws {
-        let (_, listing) = try await bench.openDay()
+        let (_, listing) = try await bench.open(Bench.key)
         let askers = (0..<100).map { _ in Task { try await listing.resolveSize(at: 3, wholeListing: false) } }
         let held = await bench.transport.waitForRequest(at: 0)
         #expect(held.request.method == .head)
@@ -21,7 +23,7 @@ import Testing
     }
 
     @Test func aWalkAsksForEverySizeAtOnce() async throws {
-        let (_, listing) = try await bench.openDay()
+        let (_, listing) = try await bench.open(Bench.key)
         _ = try await listing.entries(reaching: .max)
         let walker = Task {
             var sizes: [Int64] = []
@@ -35,8 +37,7 @@ import Testing
         let sizes = try await walker.value
         #expect(Set(sizes).count == 500)
         #expect(bench.transport.requests.count == 500)
-        let restarted = try await bench.reopen()
-        let stored = try await restarted.listings.open(Bench.key)
+        let (_, stored) = try await bench.reopen(Bench.key)
         #expect((0..<500).map { stored.size(at: $0) } == sizes)
         #expect(bench.transport.requests.count == 500)
     }
@@ -52,7 +53,7 @@ import Testing
 
     /// A copy opens the first picture once it has its size: it costs no others than begin a burst.
     @Test func theFirstStepOfAWalkRequestsAFew() async throws {
-        let (catalog, listing) = try await bench.openDay()
+        let (catalog, listing) = try await bench.open(Bench.key)
         let copy = Task { try await listing.resolveSize(at: 0, wholeListing: true) }
         for held in await bench.transport.waitForRequests(Listing.walkBeginning) { Bench.answer(held, size: 9) }
         #expect(try await copy.value == 9)
@@ -62,7 +63,7 @@ import Testing
     }
 
     @Test func whoeverWaitsForASizeOvertakesTheWalk() async throws {
-        let (_, listing) = try await bench.openDay()
+        let (_, listing) = try await bench.open(Bench.key)
         _ = try await listing.entries(reaching: .max)
         let walker = walk(listing)
         let requests = await bench.transport.waitForRequests(500)
@@ -110,23 +111,8 @@ import Testing
         #expect(bench.transport.requests.count == count + 1)
     }
 
-    @Test func aWalkGoesOnWithThePagesThatCome() async throws {
-        let (catalog, listing) = try await bench.openDay()
-        let walker = walk(listing)
-        await bench.transport.waitForRequests(50)
-        _ = try await listing.entries(reaching: .max)
-        let requests = await bench.transport.waitForRequests(500)
-        for held in requests { Bench.answer(held, size: 9) }
-        #expect(try await walker.value == 9)
-        for index in 0..<500 { #expect(try await listing.resolveSize(at: index, wholeListing: false) == 9) }
-        // A waiter may have its size a moment before it is counted.
-        while catalog.status().knownSizes < 500 { await Task.yield() }
-        await catalog.close()
-        #expect(catalog.status().knownSizes == 500)
-    }
-
     @Test func aWalkAsksForThePagesThatNobodyHasReadYet() async throws {
-        let (_, listing) = try await bench.openDay()
+        let (_, listing) = try await bench.open(Bench.key)
         bench.source.set { $0.isHeld = true }
         let walker = walk(listing)
         // While the first page's sizes are on their way, and no reader has come to the second.
@@ -138,22 +124,8 @@ import Testing
         #expect(await bench.transport.waitForRequests(500).count == 500)
     }
 
-    @Test func aMissingLengthIsProbedByOneByte() async throws {
-        let (_, listing) = try await bench.openDay()
-        let asker = Task { try await listing.resolveSize(at: 0, wholeListing: false) }
-        let head = await bench.transport.waitForRequest(at: 0)
-        head.head(200, [("content-type", "image/jpeg")])
-        head.finish()
-        let probe = await bench.transport.waitForRequest(at: 1)
-        #expect(probe.request.method == .get)
-        #expect(probe.request.range?.first == 0 && probe.request.range?.last == 0)
-        probe.respond(
-            status: 206, headers: [("content-type", "image/jpeg"), ("content-range", "bytes 0-0/88")], body: [0xFF])
-        #expect(try await asker.value == 88)
-    }
-
     @Test func aSizeThatNobodyTellsIsATypedErrorAndAskedAgain() async throws {
-        let (catalog, listing) = try await bench.openDay()
+        let (catalog, listing) = try await bench.open(Bench.key)
         let asker = Task { try await listing.resolveSize(at: 0, wholeListing: false) }
         let head = await bench.transport.waitForRequest(at: 0)
         head.head(200, [("content-type", "image/jpeg")])
@@ -172,24 +144,9 @@ import Testing
         #expect(try await listing.resolveSize(at: 0, wholeListing: false) == 5)
     }
 
-    @Test func aForgottenSizeIsLearntByTheDownloadAlone() async throws {
-        let (catalog, listing) = try await bench.openDay()
-        let picture = listing.entries[0].picture
-        catalog.sizes.set(5, of: picture)
-        catalog.sizes.forget(picture)
-        #expect(listing.size(at: 0) == nil)
-        // What told the wrong size would tell it again: the picture itself must be looked at.
-        await #expect(throws: Failure.sizeNotTold) {
-            try await listing.resolveSize(at: 0, wholeListing: false)
-        }
-        #expect(bench.transport.requests.isEmpty)
-        catalog.sizes.set(6, of: picture)
-        #expect(listing.size(at: 0) == 6)
-    }
-
     /// Neither an answer that was under way nor the database, which hears of a doubt a moment later, shows it again.
     @Test(arguments: [true, false]) func aDoubtedSizeIsNotShownAgain(isStored: Bool) async throws {
-        let (catalog, listing) = try await bench.openDay()
+        let (catalog, listing) = try await bench.open(Bench.key)
         let picture = try #require(listing.entry(at: 3)).picture
         let asker = Task { try await listing.resolveSize(at: 3, wholeListing: false) }
         let held = await bench.transport.waitForRequest(at: 0)
@@ -209,7 +166,7 @@ import Testing
     }
 
     @Test func whatADownloadToldIsNotReplacedByAHead() async throws {
-        let (catalog, listing) = try await bench.openDay()
+        let (catalog, listing) = try await bench.open(Bench.key)
         let picture = listing.entries[0].picture
         let asker = Task { try await listing.resolveSize(at: 0, wholeListing: false) }
         let head = await bench.transport.waitForRequest(at: 0)
@@ -223,21 +180,23 @@ import Testing
         #expect(try await weekly.resolveSize(at: 0, wholeListing: false) == 5)
     }
 
-    @Test(arguments: [403, 404, 410, 429, 503])
-    func aRefusalForgetsNoSize(status: Int) async throws {
-        let (catalog, listing) = try await bench.openDay()
-        let asker = Task { try await listing.resolveSize(at: 0, wholeListing: false) }
-        let head = await bench.transport.waitForRequest(at: 0)
-        catalog.sizes.set(5, of: listing.entries[0].picture)
-        head.respond(status: status, headers: [("retry-after", "3600")])
-        _ = try? await asker.value
-        #expect(listing.size(at: 0) == 5)
-        let restarted = try await bench.reopen()
-        #expect(try await restarted.listings.open(Bench.key).size(at: 0) == 5)
+    /// What other machines are to have again: the sizes that are known, and no request for the others.
+    @Test func aListingsKnownSizesAreOfferedAgain() async throws {
+        let shared = OtherMachines()
+        let catalog = try bench.open(shared: shared)
+        let listing = try await catalog.listings.open(Bench.key)
+        for index in 0..<2 { catalog.sizes.set(Int64(5 + index), of: listing.entries[index].picture) }
+        await catalog.sizes.offer(of: listing)
+        #expect(
+            shared.offered.withLock(\.self)
+                == listing.entries.prefix(2).map(\.picture).enumerated().map {
+                    OtherMachines.Offer(size: Int64(5 + $0), picture: $1, listing: Bench.key)
+                })
+        #expect(bench.transport.requests.isEmpty)
     }
 
     @Test func theLastAskerToLeaveCancelsTheRequest() async throws {
-        let (_, listing) = try await bench.openDay()
+        let (_, listing) = try await bench.open(Bench.key)
         let asker = Task { try await listing.resolveSize(at: 0, wholeListing: false) }
         let held = await bench.transport.waitForRequest(at: 0)
         asker.cancel()
@@ -245,4 +204,25 @@ import Testing
         await held.waitForEnd()
         #expect(held.isCancelled)
     }
+}
+
+/// Other machines that know no sizes and keep what they are offered.
+private final class OtherMachines: SharedSizes {
+    struct Offer: Equatable {
+        let size: Int64
+        let picture: PictureID
+        let listing: ListingKey
+    }
+
+    let offered = Mutex<[Offer]>([])
+
+    func known(of pictures: [PictureID], in listing: ListingKey) async -> [Int64] { pictures.map { _ in 0 } }
+
+    func offer(_ size: Int64, of picture: PictureID, in listing: ListingKey) async {
+        offered.withLock { $0.append(Offer(size: size, picture: picture, listing: listing)) }
+    }
+
+    func size(
+        of picture: PictureID, in listing: ListingKey, ask: nonisolated(nonsending) @Sendable () async -> PictureSize
+    ) async -> PictureSize { await ask() }
 }

@@ -46,20 +46,6 @@ import Testing
         }
     }
 
-    /// What was stored before somebody removed the cache directory, and what comes after, is there for the next mount.
-    @Test func whatIsWrittenAfterTheFileWasRemovedIsFoundByTheNext() async throws {
-        let outbox = try outbox()
-        outbox.add([read(1)])
-        await outbox.flush()
-        for end in ["", "-wal", "-shm"] { unlink(bench.database + end) }
-        outbox.add([read(2)])
-        await outbox.close()
-        let next = try Connection.openOrSetAside(path: bench.database, migrations: Schema.migrations)
-        let overview = try Rows.overview(
-            of: next.connection, variant: StoredVariant(ListingView(rendition: .regular)))
-        #expect(overview.recent.map(\.path) == ["2", "1"])
-    }
-
     @Test func nobodyWaitsForTheMoment() async throws {
         let outbox = try outbox()
         outbox.add([read(1)], canWait: true)

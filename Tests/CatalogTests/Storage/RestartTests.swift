@@ -16,8 +16,7 @@ import Testing
     }
 
     @Test func aStoredDayComesBackEqualWithoutARequest() async throws {
-        let first = try bench.open()
-        let before = try await first.listings.open(Bench.key)
+        let (first, before) = try await bench.open(Bench.key)
         _ = try await before.entries(reaching: .max)
         for entry in before.entries { first.sizes.set(Int64(1000 + entry.rank), of: entry.picture) }
         let facts = Self.facts(before)
@@ -40,12 +39,10 @@ import Testing
     }
 
     @Test func offlineTheStoredPartIsServedAndTheRestFails() async throws {
-        let first = try bench.open()
-        _ = try await first.listings.open(Bench.key)
+        let (first, _) = try await bench.open(Bench.key)
         _ = try await first.days.newest(of: .daily)
         bench.source.set { $0.failure = .unreachable("no route") }
-        let catalog = try await bench.reopen()
-        let listing = try await catalog.listings.open(Bench.key)
+        let (catalog, listing) = try await bench.reopen(Bench.key)
         #expect(try await listing.entries(reaching: 0).count == 50)
         await #expect(throws: Failure.unreachable("no route")) {
             try await listing.entries(reaching: 50)
@@ -67,7 +64,7 @@ import Testing
         }
         try await bench.storeDay()
         bench.source.set { $0.failure = .unreachable("no route") }
-        let (_, listing) = try await bench.openDay()
+        let (_, listing) = try await bench.open(Bench.key)
         #expect(listing.isComplete)
         #expect(try await listing.entries(reaching: .max).count == 50)
     }
@@ -104,15 +101,6 @@ import Testing
         #expect(try await catalog.listings.open(Bench.key).entries(reaching: .max).count == 500)
     }
 
-    @Test func aLockedDatabaseIsAnError() async throws {
-        try await bench.storeDay()
-        let other = try Connection(path: bench.database)
-        try other.execute("PRAGMA locking_mode=EXCLUSIVE; BEGIN EXCLUSIVE; CREATE TABLE x(a)")
-        #expect(throws: Failure.self) { try bench.open() }
-        #expect(bench.events.isEmpty)
-        other.close()
-    }
-
     @Test func aDatabaseThatCannotBeWrittenIsReportedOnceAndMemoryServes() async throws {
         let catalog = try bench.open()
         let other = try Connection(path: bench.database)
@@ -135,8 +123,7 @@ import Testing
         let connection = try Connection(path: bench.database)
         try connection.execute("DELETE FROM entries WHERE position BETWEEN 50 AND 99")
         connection.close()
-        let catalog = try bench.open()
-        #expect(try await catalog.listings.open(Bench.key).entries(reaching: .max).count == 500)
+        #expect(try await bench.open(Bench.key).listing.entries(reaching: .max).count == 500)
         #expect(bench.source.calls.count == 20)
     }
 

@@ -24,9 +24,11 @@ final class FakeSource: RankingSource {
         /// What tells each question that a person waits for it; absent where one does from the beginning.
         var urgencies: [Call: Urgency] = [:]
         var isHeld = false
-        var held: [(id: Int, call: Call, continuation: CheckedContinuation<Bool, Never>)] = []
-        /// Released before they were held.
+        var held: [(id: Int, call: Call)] = []
+        /// Released before they were asked.
         var released: [Call] = []
+        /// Cancelled while they were held.
+        var givenUp: Set<Int> = []
         var lastID = 0
         var failure: Failure?
         var failures: [Call: Failure] = [:]
@@ -82,24 +84,16 @@ final class FakeSource: RankingSource {
 
     /// Lets one held question be answered, also one that is still to come.
     func release(_ call: Call) {
-        let continuation = state.withLock { state -> CheckedContinuation<Bool, Never>? in
-            guard let index = state.held.firstIndex(where: { $0.call == call }) else {
+        set { state in
+            if let index = state.held.firstIndex(where: { $0.call == call }) {
+                state.held.remove(at: index)
+            } else {
                 state.released.append(call)
-                return nil
             }
-            return state.held.remove(at: index).continuation
         }
-        continuation?.resume(returning: true)
     }
 
-    func releaseAll() {
-        let held = state.withLock { state in
-            state.isHeld = false
-            defer { state.held = [] }
-            return state.held.map(\.continuation)
-        }
-        for continuation in held { continuation.resume(returning: true) }
-    }
+    func releaseAll() { set { ($0.isHeld, $0.held) = (false, []) } }
 
     func waitForCalls(_ count: Int) async {
         await state.wait { $0.calls.count >= count }
@@ -177,32 +171,30 @@ final class FakeSource: RankingSource {
     }
 
     func record(_ call: Call) async throws(Failure) {
-        let (mustWait, id) = state.withLock { state in
+        let id = state.withLock { state in
             state.calls.append(call)
             state.urgencies[call] = Urgency.current
             state.lastID += 1
-            return (state.isHeld, state.lastID)
-        }
-        if mustWait {
-            let isReleased = await withTaskCancellationHandler {
-                await withCheckedContinuation { continuation in
-                    let isHeld = state.withLock { state in
-                        if let index = state.released.firstIndex(of: call) {
-                            state.released.remove(at: index)
-                            return false
-                        }
-                        if state.isHeld { state.held.append((id, call, continuation)) }
-                        return state.isHeld
-                    }
-                    if !isHeld { continuation.resume(returning: true) }
-                    if Task.isCancelled { drop(id) }
+            if state.isHeld {
+                if let index = state.released.firstIndex(of: call) {
+                    state.released.remove(at: index)
+                } else {
+                    state.held.append((state.lastID, call))
                 }
-            } onCancel: {
-                drop(id)
             }
-            guard isReleased else { throw .cancelled }
+            return state.lastID
+        }
+        await withTaskCancellationHandler {
+            await state.wait { state in !state.held.contains { $0.id == id } }
+        } onCancel: {
+            set { state in
+                guard let index = state.held.firstIndex(where: { $0.id == id }) else { return }
+                state.held.remove(at: index)
+                state.givenUp.insert(id)
+            }
         }
         let failure = state.withLock { state -> Failure? in
+            if state.givenUp.remove(id) != nil { return .cancelled }
             if state.endsSession == call, case .signedIn(let user) = state.signIn {
                 state.signIn = .expired(user)
                 return .needsSignIn
@@ -210,13 +202,5 @@ final class FakeSource: RankingSource {
             return state.failure ?? state.failures[call]
         }
         if let failure { throw failure }
-    }
-
-    private func drop(_ id: Int) {
-        let continuation = state.withLock { state -> CheckedContinuation<Bool, Never>? in
-            guard let index = state.held.firstIndex(where: { $0.id == id }) else { return nil }
-            return state.held.remove(at: index).continuation
-        }
-        continuation?.resume(returning: false)
     }
 }
