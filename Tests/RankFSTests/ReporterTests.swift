@@ -86,11 +86,6 @@ import Testing
         #expect(desk.lines.withLock { $0.last?.prefix(2) } == "1:")
     }
 
-    @Test func nobodyIsBlamedForAnothersAnswer() {
-        let cause = Failure.unreadable("the image host told two lengths").explanation(isSecret: false)
-        #expect(cause?.hasPrefix("an answer makes no sense (the image host told two lengths); ") == true)
-    }
-
     @Test func whatWasCountedIsSaidAtTheEnd() {
         let reporter = desk.reporter()
         for number in 1...10 { reporter.report(.withheldPicture, subject: "\(number)") }

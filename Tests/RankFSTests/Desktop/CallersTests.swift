@@ -434,31 +434,6 @@ import Testing
         }
     }
 
-    /// `cp` queries a size, opens the picture, and queries the next size; most are told by preloads.
-    @Test func aCopyRequestsTheSizesThatItWaitsForAlone() {
-        for isSizeKnown in [false, false, true, false, true, true, false] {
-            if !isSizeKnown { #expect(!requestsAll(callers, by: 1)) }
-            _ = endsWalk(callers, by: 1)
-        }
-        // Another program is none of the copy.
-        #expect(!requestsAll(callers, by: 2) && requestsAll(callers, by: 2))
-        #expect(!endsWalk(callers, by: 1), "the other one needs the sizes")
-        #expect(!requestsAll(callers, by: 1))
-    }
-
-    /// `tar` has the directory open while it copies, so that its first query looks like one of `ls -l`.
-    @Test func aWalkOverSizesEndsWithTheCopy() {
-        read(callers, .ordinary)
-        #expect(requestsAll(callers, by: 1))
-        #expect(endsWalk(callers, by: 1))
-        #expect(!endsWalk(callers, by: 1), "once")
-        #expect(!requestsAll(callers, by: 1))
-        #expect(requestsAll(callers, by: 2), "ls -l beside it")
-        #expect(!endsWalk(callers, by: 1))
-        #expect(endsWalk(callers, by: 2))
-        #expect(!endsWalk(callers, by: 1, in: author))
-    }
-
     /// `cp` without `-r`, and any program that reads pictures by name.
     @Test func whoReadsAPictureByNameNeedsNoOtherSizes() {
         for program: Int32 in 1...3 {

@@ -18,22 +18,13 @@ import Testing
 /// looks up `.hidden`, and shows what it has been told of.
 @Suite(.timeLimit(.minutes(1))) final class VisitorTests: Sendable {
     private static let count = 2 * FakeSource.perPage
-    private let directory = FileManager.default.temporaryDirectory.appending(path: "rankfs-\(UUID().uuidString)")
+    private let folder = TemporaryFolder()
     private let transport = HeldTransport()
     private let clock = ManualClock()
     private let renderer = TestPrograms.renderer()
     private let preview = JPEG.encode(Pixels(width: 480, height: 360, filledWith: 90), quality: 80) ?? []
 
-    private var paths: [String] { ["", ".list", ".cache"].map { directory.path + $0 } }
-
-    init() {
-        for path in paths { LeftAtExit.remove(path) }
-    }
-
-    deinit {
-        renderer.close()
-        for path in paths { try? FileManager.default.removeItem(atPath: path) }
-    }
+    deinit { renderer.close() }
 
     /// A bench with a day of which all sizes are known, and with `isKnown` all names; the caller is one program, which watches all
     /// directories or none.
@@ -44,11 +35,11 @@ import Testing
         let client = HTTPClient(
             transport: transport, policy: RetryPolicy(), time: time, wallClock: { 0 }, random: { 0 })
         let home = HomeThumbnails(
-            path: directory.path, ledger: ThumbnailLedger(path: directory.path + ".list"), user: 1000,
+            path: folder.path + "/home", ledger: ThumbnailLedger(path: folder.path + "/list"), user: 1000,
             mountPoint: "/mount")
         let cache = try ImageCache(
             CacheConfiguration(
-                directory: directory.path + ".cache", budget: 1 << 30, freeFloor: 0, preload: 0, timeout: .seconds(10),
+                directory: folder.path + "/cache", budget: 1 << 30, freeFloor: 0, preload: 0, timeout: .seconds(10),
                 networkTimeout: .seconds(10), now: { 0 }), host: ImageHost(OfflineNetwork()), report: { _ in })
         let maker = ThumbnailMaker(
             home: home, cache: cache, host: ImageHost(client, time: time), renderer: renderer)
@@ -58,8 +49,7 @@ import Testing
         wishes.processes = Processes(
             program: { _ in CallingProgram(process: 7, name: program) }, watches: { _, _ in watches },
             arguments: { _ in [program] }, starters: { _ in [] })
-        let bench = try Workbench(wishes)
-        bench.source.setRanking(.daily, Workbench.day, Workbench.entries(Self.count))
+        let bench = try Workbench(day: Workbench.entries(Self.count), wishes)
         let inode = try await bench.stat("ranking/daily/2024-05-01").inode
         for rank in 1...Self.count {
             let attributes = try #require(await lookup(bench, inode, rank).attributes)

@@ -7,33 +7,6 @@ import Testing
 
 /// `by-date/`: every published day can be clicked to, and looking for one costs nothing.
 @Suite(.timeLimit(.minutes(2))) struct DatesTests {
-    @Test func everyPublishedDayIsListedOnceWithoutAQuestion() async throws {
-        let bench = try Workbench()
-        let modes = try await bench.names("by-date").dropFirst(2)
-        #expect(try await Array(modes) == Array(bench.names("ranking").dropFirst(2)))
-        for mode in ["daily", "daily_ai"] {
-            let ranking = try #require(RankingMode(rawValue: mode))
-            var days: [String] = []
-            var numbers: Set<UInt64> = []
-            for year in try await bench.names("by-date/\(mode)").dropFirst(2) {
-                for month in try await bench.names("by-date/\(mode)/\(year)").dropFirst(2) {
-                    let directory = "by-date/\(mode)/\(year)/\(month)"
-                    let listed = try await bench.list(try await bench.stat(directory).inode).dropFirst(2)
-                    #expect(listed.allSatisfy { $0.kind == .link })
-                    #expect(listed.map(\.inode) == listed.map(\.inode).sorted(), "read in order")
-                    numbers.formUnion(listed.map(\.inode))
-                    let names = listed.map { String(decoding: $0.name, as: UTF8.self) }
-                    #expect(names.allSatisfy { $0.hasPrefix("\(year)-\(month)-") })
-                    days += names
-                }
-            }
-            let first = Day.first(of: ranking)
-            #expect(days == (first.ordinal...Workbench.newest.ordinal).map { Day(ordinal: $0).description })
-            #expect(numbers.count == days.count)
-        }
-        #expect(bench.source.asked.isEmpty && bench.host.asked.isEmpty)
-    }
-
     @Test func aLinkLeadsToItsDay() async throws {
         let bench = try Workbench()
         let link = try await bench.stat("by-date/daily/2024/05/2024-05-01")
@@ -116,19 +89,6 @@ import Testing
         }
         callers.wentThroughDates(to: day, now: start + .seconds(300))
         #expect(callers.datedPath(of: day, now: start + Callers.wayMemory + .seconds(299)) != nil)
-    }
-
-    @Test func theOldestWayIsForgotten() {
-        let start = ContinuousClock.now
-        var callers = Callers()
-        let last = 15_000 + 3 * Callers.mostWays - 1
-        for ordinal in 15_000...last {
-            callers.wentThroughDates(to: .ranking(.daily, Day(ordinal: ordinal)), now: start)
-        }
-        let kept = (15_000...last).filter {
-            callers.datedPath(of: .ranking(.daily, Day(ordinal: $0)), now: start) != nil
-        }
-        #expect(kept == Array(last - Callers.mostWays + 1...last))
     }
 
     @Test func thePathBehindALinkIsKnownOnceItWasRead() async throws {

@@ -11,8 +11,7 @@ import Testing
 
     @Test(arguments: [(256, true), (4096, true), (4096, false), (131_072, true)])
     func fiveHundredEntriesCrossEveryBuffer(size: Int, plus: Bool) async throws {
-        let bench = try Workbench()
-        bench.source.setRanking(.daily, Workbench.day, Workbench.entries(500))
+        let bench = try Workbench(day: Workbench.entries(500))
         let inode = try await bench.stat(day).inode
         let entries = try await bench.list(inode, size: size, plus: plus)
         #expect(
@@ -60,8 +59,7 @@ import Testing
     }
 
     @Test func theFirstPageComesBeforeTheOthers() async throws {
-        let bench = try Workbench()
-        bench.source.setRanking(.daily, Workbench.day, Workbench.entries(120))
+        let bench = try Workbench(day: Workbench.entries(120))
         bench.source.hold(from: 2)
         let inode = try await bench.stat(day).inode
         let opened = try #require(await bench.openDirectory(inode).opened)
@@ -81,8 +79,7 @@ import Testing
     }
 
     @Test func seekingGoesBackToTheSameEntry() async throws {
-        let bench = try Workbench()
-        bench.source.setRanking(.daily, Workbench.day, Workbench.entries(30))
+        let bench = try Workbench(day: Workbench.entries(30))
         let inode = try await bench.stat(day).inode
         let all = try await bench.list(inode)
         let handle = try #require(await bench.openDirectory(inode).handle)
@@ -95,8 +92,7 @@ import Testing
     }
 
     @Test func attributesComeAlongOnlyWhereTheyAreKnown() async throws {
-        let bench = try Workbench(.init(listsWithheld: true))
-        bench.source.setRanking(.daily, Workbench.day, Workbench.entries(5, withheld: [4]))
+        let bench = try Workbench(day: Workbench.entries(5, withheld: [4]), .init(listsWithheld: true))
         let known = try await bench.stat("\(day)/\(Workbench.name(2))")
         let inode = try await bench.stat(day).inode
         let entries = try await bench.list(inode)
@@ -107,21 +103,8 @@ import Testing
         #expect(bench.host.asked == ["HEAD 1002"])
     }
 
-    @Test func topLimitsByRank() async throws {
-        let bench = try Workbench(.init(view: ListingView(rendition: .regular, top: 3)))
-        var entries = Workbench.entries(120)
-        entries.remove(at: 1)
-        bench.source.setRanking(.daily, Workbench.day, entries)
-        let names = try await bench.names(day)
-        #expect(names == [".", "..", Workbench.name(1), Workbench.name(3)])
-        #expect(await bench.walk("\(day)/\(Workbench.name(4))").isAbsent)
-        #expect(try await bench.stat("\(day)/\(Workbench.name(3))").size > 0)
-        #expect(bench.source.asked.count == 1, "no page beyond the top")
-    }
-
     @Test func forgettingEverythingReturnsToTheRoot() async throws {
-        let bench = try Workbench(.init(listsWithheld: true))
-        bench.source.setRanking(.daily, Workbench.day, Workbench.entries(20, withheld: Set(1...20)))
+        let bench = try Workbench(day: Workbench.entries(20, withheld: Set(1...20)), .init(listsWithheld: true))
         var counts: [UInt64: UInt64] = [:]
         func count(_ path: String) async {
             var parent = InodeTable.root

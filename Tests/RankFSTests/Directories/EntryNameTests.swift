@@ -30,20 +30,4 @@ import Testing
                 [0x30, 0x30, 0x31, 0x2D, 0xFF] + Array(".jpg".utf8), leastDigits: 3, extensions: ["jpg", "png", "gif"])
                 == 1)
     }
-
-    @Test func authorsAreNumbers() {
-        #expect(EntryName.number(Array("11".utf8)) == 11)
-        for name in ["", "0", "011", "1a", "-1", "+1", " 1", "99999999999999999999", ".hidden"] {
-            #expect(EntryName.number(Array(name.utf8)) == nil, "\(name)")
-        }
-    }
-
-    @Test func onlyWhatAnnouncesADesktopIsNotRemembered() {
-        for name in [".hidden", ".directory"] {
-            #expect(EntryName.isAnnouncement(Array(name.utf8)))
-        }
-        for name in [".sh_thumbnails", ".Trash", ".hidden2", "hidden", ""] {
-            #expect(!EntryName.isAnnouncement(Array(name.utf8)))
-        }
-    }
 }

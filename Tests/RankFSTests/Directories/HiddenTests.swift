@@ -41,22 +41,9 @@ import Testing
 
     @Test(arguments: [(176, [2, 190]), (4096, [2, 190]), (4096, [])])
     func pagesOfWhichEverythingIsHiddenAreNotTheEnd(size: Int, shown: [Int]) async throws {
-        let bench = try Workbench(wishes)
-        bench.source.setRanking(.daily, Workbench.day, entries(210, shown: shown.contains))
+        let bench = try Workbench(day: entries(210, shown: shown.contains), wishes)
         let names = try await bench.list(try await bench.stat(day).inode, size: size)
             .map { String(decoding: $0.name, as: UTF8.self) }
         #expect(names == [".", ".."] + shown.map { Workbench.name($0) })
-    }
-
-    @Test func neighboursPassOverWhatIsHidden() async throws {
-        let bench = try Workbench(wishes)
-        bench.source.setRanking(.daily, Workbench.day, entries(8) { $0 % 2 == 1 })
-        let listing = try await bench.catalog.listings.open(.ranking(.daily, Workbench.day))
-        for (place, index) in [0, 2, 4, 6].enumerated() {
-            let neighbours = bench.fileSystem.neighbours(listing, index)
-            #expect(neighbours.index == place)
-            #expect(
-                (-1...4).map { neighbours.picture($0)?.id.work.rawValue } == [nil, 1001, 1003, 1005, 1007, nil])
-        }
     }
 }

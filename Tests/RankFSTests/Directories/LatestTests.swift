@@ -71,14 +71,6 @@ import Testing
         #expect(await bench.openDirectory(inode).opened?.isCached == false)
     }
 
-    @Test(arguments: [
-        ".hidden", ".directory", ".Trash", "cover.jpg", "001-Title 1001.xmp", "01-a.jpg", "VIDEO_TS", "latest",
-    ])
-    func whatDesktopsProbeForInLatestCostsNothing(name: String) async throws {
-        #expect(await bench.walk("\(latest)/\(name)").isAbsent)
-        #expect(bench.source.asked.isEmpty)
-    }
-
     @Test func atNoonItShowsTheNextDay() async throws {
         bench.source.setRanking(.daily, Workbench.newest, Workbench.entries(60))
         let inode = try await bench.stat(latest).inode
@@ -105,37 +97,6 @@ import Testing
             offset = last.nextOffset
         }
         #expect(names.map { String(decoding: $0, as: UTF8.self) } == shown(1001, 60))
-    }
-
-    @Test func aLateServiceIsWaitedForAndADeadOneTakesNothingAway() async throws {
-        bench.source.setRanking(.daily, Workbench.newest, Workbench.entries(3))
-        _ = try await bench.names(latest)
-        bench.time = noon
-        #expect(try await bench.names(latest) == shown(1001))
-        #expect(try await day(bench) == Workbench.newest.description)
-        #expect(try await bench.stat("\(newest)/\(Workbench.name(1))").links == 3)
-        let asked = bench.source.asked.count
-        bench.time += 299
-        #expect(try await bench.names(latest) == shown(1001))
-        #expect(bench.source.asked.count == asked)
-        bench.source.setFailure(.timedOut)
-        bench.time += 1
-        #expect(try await bench.names(latest) == shown(1001))
-        #expect(bench.source.asked.count == asked + 1)
-        #expect(try await day(bench) == Workbench.newest.description)
-        bench.source.setFailure(nil)
-        bench.source.setRanking(.daily, next, Workbench.entries(4, from: 3001))
-        bench.time += 60
-        #expect(try await bench.names(latest) == shown(3001, 4))
-    }
-
-    @Test func nothingKnownAndNobodyThereIsAnError() async throws {
-        bench.source.setFailure(.offline)
-        let inode = try await bench.stat(latest).inode
-        #expect(await bench.openDirectory(inode) == .failure(.EHOSTUNREACH))
-        #expect(await bench.lookup(inode, Array(Workbench.name(1).utf8)) == .failure(.EHOSTUNREACH))
-        #expect(await bench.ioctl(inode, .pin) == .failure(.EHOSTUNREACH))
-        #expect(try await day(bench) == nil)
     }
 
     @Test func commandsAreForTheNewestDay() async throws {

@@ -49,28 +49,4 @@ import Testing
     func otherNamesAreNotInAWork(name: String) {
         #expect(!EntryName.mayBeInWork(Array(name.utf8), extensions: ["jpg", "png", "gif"]))
     }
-
-    @Test(arguments: [
-        ("ranking/daily-manga/2024-05-01/017-Title.jpg", "2024-05-01_daily-manga_017-Title.jpg"),
-        ("users/11/12345678-A-b.png", "12345678-A-b.png"), ("works/12/p0.jpg", "12_p0.jpg"),
-        ("search/12-34/5-.jpg", "5-.jpg"), ("users/7/bookmarks/5-.jpg", "5-.jpg"), ("", ""),
-    ])
-    func recentPicturesAreNamedByWhereTheyAre(path: String, name: String) {
-        #expect(RecentPicture(path: path, opened: 1).name == name)
-    }
-
-    @Test func picturesOfOneWorkAreDifferentInodes() {
-        func identity(_ rendition: Rendition, page: Int = 0, in key: ListingKey = .work(WorkID(rawValue: 7))) -> String
-        {
-            Node.identity(
-                of: PictureID(work: WorkID(rawValue: 7), page: page, rendition: rendition, uploaded: 9), in: key)
-        }
-        #expect(identity(.archive) != identity(.original))
-        #expect(identity(.regular) != identity(.original), "another file once stood in for it")
-        #expect(identity(.original) != identity(.original, page: 1))
-        // Inode numbers of the earlier renditions are what they always were.
-        let day = ListingKey.ranking(.daily, Day(ordinal: 19844))
-        #expect(identity(.regular, in: day) == "ranking/daily/2024-05-01/7_p0_9")
-        #expect(identity(.small, in: day) == "ranking/daily/2024-05-01/7_p0_9")
-    }
 }

@@ -11,8 +11,7 @@ import Testing
     private let wishes = Workbench.Wishes(isOffline: true)
 
     @Test func onlyStoredPicturesOfStoredDaysAreListed() async throws {
-        let bench = try Workbench(wishes)
-        bench.source.setRanking(.daily, Workbench.day, Workbench.entries(60, withheld: [2]))
+        let bench = try Workbench(day: Workbench.entries(60, withheld: [2]), wishes)
         #expect(try await bench.names("ranking") == [".", ".."])
         #expect(
             try await bench.names("ranking/daily") == [".", ".."], "no day is stored, so there is no newest one")

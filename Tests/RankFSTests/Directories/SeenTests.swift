@@ -20,8 +20,7 @@ import Testing
     }
 
     @Test func authorsAndWorksOfReadPicturesAreListedWithoutAQuestion() async throws {
-        let bench = try Workbench()
-        bench.source.setRanking(.daily, Workbench.day, Self.entries())
+        let bench = try Workbench(day: Self.entries())
         for rank in [4, 2, 1, 3] { try await read(rank, bench) }
         let asked = bench.source.asked
         #expect(try await bench.names("users") == [".", "..", "9", "11"], "by number; 0 is nobody's")
@@ -97,8 +96,7 @@ import Testing
     }
 
     @Test func whatTheOwnerReadIsListedForNobodyElse() async throws {
-        let bench = try Workbench(.init(keepsOwners: true))
-        bench.source.setRanking(.daily, Workbench.day, Self.entries())
+        let bench = try Workbench(day: Self.entries(), .init(keepsOwners: true))
         try await read(1, bench)
         #expect(try await bench.names("users") == [".", "..", "11"])
         try await Workbench.$caller.withValue(Caller(user: 1001, process: 1)) { () async throws in
@@ -108,8 +106,7 @@ import Testing
     }
 
     @Test func nothingIsListedThatIsNotNoted() async throws {
-        let bench = try Workbench(.init(notesRecent: false))
-        bench.source.setRanking(.daily, Workbench.day, Self.entries())
+        let bench = try Workbench(day: Self.entries(), .init(notesRecent: false))
         try await read(1, bench)
         #expect(bench.catalog.recents.pictures.isEmpty)
         bench.catalog.recents.note("\(day)/\(Workbench.name(1))")

@@ -19,8 +19,7 @@ import Testing
     }
 
     @Test func onlyWhatIsReadCounts() async throws {
-        let bench = try Workbench()
-        bench.source.setRanking(.daily, Workbench.day, Workbench.entries(5))
+        let bench = try Workbench(day: Workbench.entries(5))
         let start = 128 << 10
         try await read(bench, path(1), 0, start)
         #expect(bench.catalog.recents.pictures.isEmpty, "a look at the beginning")
@@ -50,39 +49,11 @@ import Testing
         #expect(try await bench.names("recent") == [".", "..", "77_p0.png"])
     }
 
-    /// Semantics: "Authors, searches and what was seen": the same inodes, newest first, asked of nobody.
-    @Test func recentNamesAreFurtherNamesOfThePictures() async throws {
-        let bench = try Workbench()
-        bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3))
-        for rank in 1...3 { _ = try await bench.contents(try await bench.stat(path(rank)).inode) }
-        let names = [".", ".."] + [3, 2, 1].map(recentName)
-        #expect(try await bench.names("recent") == names)
-        let picture = try await bench.stat(path(2))
-        #expect(try await bench.stat("recent/\(recentName(2))") == picture)
-        #expect(picture.kind == .file && picture.modified < Workbench.now, "the time of upload")
-        guard case .entry(let directory, _, _) = await bench.lookup(InodeTable.root, Array("recent".utf8)),
-            case .entry(_, let lifetime, _) = await bench.lookup(directory.inode, Array(recentName(2).utf8))
-        else { throw Errno.ENOENT }
-        #expect(lifetime == .zero, "the kernel asks at each open")
-        #expect(await bench.walk("recent/\(recentName(4))").isAbsent)
-        let asked = bench.source.asked
-        bench.catalog.listings.drop()
-        #expect(try await bench.names("recent") == names)
-        #expect(try await bench.names("works") == [".", "..", "1001", "1002", "1003"])
-        #expect(bench.source.asked == asked)
-        // What no listing has any more is no longer there.
-        bench.catalog.listings.forget(.ranking(.daily, Workbench.day))
-        #expect(try await bench.names("recent") == [".", ".."])
-        #expect(await bench.walk("recent/\(recentName(2))").isAbsent)
-        #expect(bench.source.asked == asked)
-    }
-
     private func recentName(_ rank: Int) -> String { "2024-05-01_daily_\(Workbench.name(rank))" }
 
     /// Semantics: "Preload", of which there is none here, and that what is read here is not read anew.
     @Test func lookingThroughWhatWasReadMovesNothing() async throws {
-        let bench = try Workbench(.init(preload: 2))
-        bench.source.setRanking(.daily, Workbench.day, Workbench.entries(9))
+        let bench = try Workbench(day: Workbench.entries(9), .init(preload: 2))
         for rank in [1, 4, 9] { _ = try await bench.contents(try await bench.stat(path(rank)).inode) }
         // With the two behind each.
         await bench.waitUntilStored(1001, 1002, 1003, 1004, 1005, 1006, 1009)
@@ -104,6 +75,10 @@ import Testing
             }
         }
         #expect(try await bench.names("recent") == [".", ".."] + [1, 4, 9].map(recentName))
+        // What no listing has any more is no longer there.
+        bench.catalog.listings.forget(.ranking(.daily, Workbench.day))
+        #expect(try await bench.names("recent") == [".", ".."])
+        #expect(await bench.walk("recent/\(recentName(1))").isAbsent)
     }
 
     // MARK: - random.jpg
@@ -141,10 +116,7 @@ import Testing
     /// Wallpapers and screens show it, and `recent/` has none of them either.
     @Test func randomIsNoSecret() async throws {
         let bench = try Workbench()
-        bench.source.set { state in
-            state.signIn = .signedIn(UserID(rawValue: 5))
-            state.bookmarks = [Workbench.work(30), Workbench.work(1001)]
-        }
+        bench.source.signIn(UserID(rawValue: 5), bookmarks: [30, 1001])
         let own = try await bench.catalog.listings.open(ListingKey(.bookmarksPrivate, 5))
         for entry in own.entries { try await bench.cache.keep([0xFF, 0xD8, 0xFF, 0xD9], as: entry.picture) }
         #expect(try await random(bench, for: 0) == inode(bench, ".rankfs/nothing-stored.jpg"))
@@ -157,8 +129,7 @@ import Testing
     }
 
     @Test func theOnlyOneThatIsShownStaysReachable() async throws {
-        let bench = try Workbench()
-        bench.source.setRanking(.daily, Workbench.day, Workbench.entries(1))
+        let bench = try Workbench(day: Workbench.entries(1))
         bench.source.set { $0.hits["x"] = [Workbench.work(50)] }
         let listing = try await bench.catalog.listings.open(.ranking(.daily, Workbench.day))
         let search = try await bench.catalog.listings.open(.search("x"))
@@ -170,6 +141,4 @@ import Testing
             #expect(try await random(bench, for: program) == inode(bench, path(1)))
         }
     }
-
-    // MARK: - Searches and authors
 }

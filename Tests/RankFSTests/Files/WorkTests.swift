@@ -11,33 +11,6 @@ import Testing
 
 /// Directories of single works: originals, records, and files made of animations.
 @Suite(.timeLimit(.minutes(2))) struct WorkTests {
-    @Test func aWorkShowsItsPagesAndItsRecord() async throws {
-        let bench = try Workbench()
-        bench.source.set { state in
-            state.records[WorkID(rawValue: 9)] = Workbench.work(9)
-            state.records[WorkID(rawValue: 9)]?.pageCount = 2
-        }
-        #expect(try await bench.names("works") == [".", ".."])
-        #expect(try await bench.names("works/9") == [".", "..", "info.json", "p0.png", "p1.png"])
-        #expect(try await bench.names("works") == [".", "..", "9"])
-        let page = try await bench.stat("works/9/p1.png")
-        #expect(try await bench.contents(page.inode) == PictureHost.picture(91, "91.png"))
-        let info = try await bench.stat("works/9/info.json")
-        let text = try await bench.contents(info.inode)
-        #expect(text.count == Int(info.size))
-        let document = try #require(try JSONSerialization.jsonObject(with: Data(text)) as? [String: Any])
-        #expect(document["caption"] as? String == "Words — “ü”")
-        #expect(document["pages"] as? [String] == ["p0.png", "p1.png"])
-        #expect(bench.source.asked == ["details 9", "originals 9"])
-        for name in [
-            "ugoira.zip", "ugoira.mkv", "ugoira.webp", "ugoira.gif", "p2.png", "p0.jpg", "folder.jpg",
-            "9-Title 9.jpg",
-        ] {
-            #expect(await bench.walk("works/9/\(name)").isAbsent, "\(name)")
-        }
-        for name in ["0", "x", "09", ".hidden"] { #expect(await bench.walk("works/\(name)").isAbsent) }
-    }
-
     @Test func matroskaIsTheLayoutOverTheArchive() async throws {
         let film = try Film(count: 5)
         let bench = try Workbench()
@@ -213,7 +186,7 @@ import Testing
 extension Workbench {
     /// Takes a stored picture's file away, as a damaged disk would.
     func removeStored(_ picture: PictureID) throws {
-        let pictures = directory.appending(path: "pictures")
+        let pictures = folder.url.appending(path: "pictures")
         let all = FileManager.default.enumerator(at: pictures, includingPropertiesForKeys: nil)
         var removed = 0
         while let file = all?.nextObject() as? URL {

@@ -8,32 +8,6 @@ import Testing
 @Suite struct InodeTableTests {
     private let daily = Node.mode(.daily)
 
-    @Test func numbersFollowFromIdentitiesAlone() {
-        let first = InodeTable()
-        let second = InodeTable()
-        let nodes: [Node] = [
-            .rankings, .users, .helpers, daily, .latest(.daily), .day(.daily, Day(ordinal: 19844)),
-            .author(UserID(rawValue: 11), modified: nil), .helper(HelperFile.statusPath),
-            .helper(.entry(.root, "CACHEDIR.TAG")),
-        ]
-        let numbers = nodes.map { first.adopt($0) }
-        #expect(nodes.reversed().map { second.adopt($0) } == numbers.reversed())
-        #expect(Set(numbers).count == nodes.count)
-        #expect(first.number(of: .root) == 1)
-        #expect(numbers == nodes.map(\.inodeNumber))
-    }
-
-    @Test func identitiesAreThoseOfTheContract() {
-        #expect(Node.day(.daily, Day(ordinal: 19844)).identity == "ranking/daily/2024-05-01")
-        #expect(Node.latest(.daily).identity == "ranking/daily/latest")
-        #expect(Node.author(UserID(rawValue: 11), modified: 5).identity == "users/11")
-        #expect(Node.helper(.entry(.helpers, "version")).identity == ".rankfs/version")
-        let picture = PictureID(work: WorkID(rawValue: 97_973_029), page: 0, rendition: .regular, uploaded: 1)
-        #expect(
-            Node.identity(of: picture, in: .ranking(.daily, Day(ordinal: 19844)))
-                == "ranking/daily/2024-05-01/97973029_p0_1")
-    }
-
     @Test(arguments: [Rendition.regular, .original, .archive, .small])
     func aPictureHasTheNumberOfItsIdentity(rendition: Rendition) {
         let day = ListingKey.ranking(.daily, Day(ordinal: 19844))
@@ -51,14 +25,6 @@ import Testing
                         == InodeNumber.of(Node.identity(of: picture, in: key), in: key.path.text, order: order))
             }
         }
-    }
-
-    @Test func anotherUploadIsAnotherInode() {
-        let numbers = [1, 2].map { (uploaded: Int64) in
-            let picture = PictureID(work: WorkID(rawValue: 5), page: 0, rendition: .regular, uploaded: uploaded)
-            return InodeNumber.of(Node.identity(of: picture, in: .author(UserID(rawValue: 11))))
-        }
-        #expect(numbers[0] != numbers[1], "cached pages of one are no pages of the other")
     }
 
     @Test func forgettingReturnsToTheBase() {

@@ -11,8 +11,7 @@ import Testing
     private let path = "ranking/daily/2024-05-01/\(Workbench.name(1))"
 
     private func benchOfPicture() async throws -> (Workbench, UInt64) {
-        let bench = try Workbench()
-        bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3))
+        let bench = try Workbench(day: Workbench.entries(3))
         bench.host.setVersion(nil)
         return (bench, try await bench.stat(path).inode)
     }
@@ -101,8 +100,7 @@ import Testing
 
     /// The same version comes again, while the pages may be those of a file that was changed on the disk.
     @Test(arguments: [false, true]) func pagesOfWhatIsEvictedAreDropped(byItself: Bool) async throws {
-        let bench = try Workbench()
-        bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3))
+        let bench = try Workbench(day: Workbench.entries(3))
         let inode = try await bench.stat(path).inode
         let bytes = PictureHost.picture(1001)
         #expect(try await bench.contents(inode) == bytes)
@@ -132,18 +130,6 @@ import Testing
         #expect(pages.admits(version, to: 7) && pages.admits(version, to: 8))
         pages.drop([Self.id], by: 8)
         #expect(pages.admits(version, to: 7) && !pages.admits(version, to: 8))
-    }
-
-    @Test func onlyACertainVersionIsOpenedBesideOthersWithTheirPages() {
-        let pages = PageVersions()
-        for _ in 0..<2 { #expect(pages.opening(7, of: Self.id, serving: nil) == .keeping, "there are no pages yet") }
-        #expect(pages.admits(.init(token: 1), to: 7))
-        #expect(pages.opening(7, of: Self.id, serving: .init(token: 1)) == .keeping)
-        #expect(pages.opening(7, of: Self.id, serving: nil) == .direct)
-        #expect(pages.opening(7, of: Self.id, serving: .init(token: 2)) == .direct)
-        #expect(pages.admits(.init(token: 1), to: 7), "those who had it open go on")
-        for _ in 0..<3 { pages.closed(7) }
-        #expect(pages.opening(7, of: Self.id, serving: nil) == .dropping(epoch: 0))
     }
 
     @Test func anAnnouncedSizeIsNotKept() async throws {

@@ -8,8 +8,7 @@ import Testing
     /// 1970, 2000, the stored day itself, 2100.
     @Test(arguments: [0, 946_684_800, 1_714_500_000, 4_102_444_800, Int64.min, .max])
     func aStoredDayOpensWithAnyClock(now: Int64) async throws {
-        let bench = try Workbench()
-        bench.source.setRanking(.daily, Workbench.day, Workbench.entries(60))
+        let bench = try Workbench(day: Workbench.entries(60))
         bench.source.setRanking(.daily, Workbench.newest, Workbench.entries(60, from: 2001))
         let days = ["ranking/daily/\(Workbench.day)", "ranking/daily/\(Workbench.newest)"]
         for day in days { _ = try await bench.names(day) }

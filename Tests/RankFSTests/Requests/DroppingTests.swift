@@ -7,8 +7,7 @@ import Testing
 /// Semantics: "Commands", those that need no network.
 @Suite(.timeLimit(.minutes(1))) struct DroppingTests {
     @Test func whatIsKnownIsDroppedWithoutARequest() async throws {
-        let bench = try Workbench()
-        bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3, withheld: [2]))
+        let bench = try Workbench(day: Workbench.entries(3, withheld: [2]))
         let day = try await bench.stat("ranking/daily/\(Workbench.day)").inode
         #expect(await bench.ioctl(day, .pin) == .ioctl(result: 2, output: []))
         #expect(await bench.ioctl(day, .lacking) == .ioctl(result: 2, output: []))
@@ -33,8 +32,7 @@ import Testing
 
     /// What lacks is an error of the command that counts it, as for `rankfs fetch`.
     @Test func offlineWhatIsKnownOfAListIsPinned() async throws {
-        let bench = try Workbench(.init(isOffline: true))
-        bench.source.setRanking(.daily, Workbench.day, Workbench.entries(120))
+        let bench = try Workbench(day: Workbench.entries(120), .init(isOffline: true))
         let day = try await bench.stat("ranking/daily/\(Workbench.day)").inode
         let listing = try await bench.catalog.listings.open(.ranking(.daily, Workbench.day))
         bench.source.setFailure(.offline)
@@ -48,33 +46,12 @@ import Testing
     @Test func bookmarksAreForgottenWithTheirAuthor() async throws {
         let bench = try Workbench()
         let user = UserID(rawValue: 5)
-        bench.source.set { state in
-            state.signIn = .signedIn(user)
-            state.bookmarks = [Workbench.work(30)]
-        }
+        bench.source.signIn(user, bookmarks: [30])
         bench.source.setAuthor(user, [])
         let author = try await bench.stat("users/5").inode
         _ = try await bench.names("users/5")
         #expect(try await bench.names("users/5/bookmarks").count == 3)
         #expect(await bench.ioctl(author, .forget) == .ioctl(result: 2, output: []))
         while !bench.catalog.listings.keys.isEmpty { await Task.yield() }
-    }
-
-    @Test func animationsAreDroppedWithTheirWork() async throws {
-        let bench = try Workbench()
-        let film = try Film(count: 3)
-        bench.add(film)
-        let work = try await bench.stat("works/77").inode
-        _ = try await bench.names("works/77")
-        let listing = try #require(await bench.catalog.listings.stored(.work(film.work)))
-        let made = AnimationFiles.encoded.compactMap { AnimationFiles.picture($0, in: listing) }
-        for picture in made {
-            try await bench.cache.keep([1, 2, 3], as: picture)
-            bench.catalog.sizes.set(3, of: picture)
-        }
-        let gif = try await bench.stat("works/77/ugoira.gif").inode
-        #expect(await bench.ioctl(InodeTable.root, .evict, of: gif) == .ioctl(result: 1, output: []))
-        #expect(await bench.ioctl(work, .evict) == .ioctl(result: 1, output: []))
-        #expect(made.allSatisfy { bench.cache.storedSize(of: $0) == nil })
     }
 }

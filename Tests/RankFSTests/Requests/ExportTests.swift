@@ -16,8 +16,7 @@ import Testing
 
     @Test func everyNodeIsFoundByItsNumberAfterTheKernelForgotIt() async throws {
         let film = try Film(count: 2)
-        let bench = try Workbench()
-        bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3))
+        let bench = try Workbench(day: Workbench.entries(3))
         bench.add(film)
         bench.source.setAuthor(UserID(rawValue: 11), [Workbench.work(1001)])
         bench.source.set { $0.hits["風景"] = [Workbench.work(60)] }

@@ -142,16 +142,6 @@ import Testing
         #expect(try await bench.names(parent) == [".", ".."])
     }
 
-    @Test func aNameBelowANumberIsAsked() async throws {
-        #expect(await bench.walk("users/12/5-Title.jpg").isAbsent)
-        #expect(await bench.walk("works/12/p0.png").isAbsent)
-        #expect(bench.source.asked == ["author 12", "details 12"])
-        #expect(await bench.walk("users/12").isAbsent)
-        #expect(await bench.walk("works/12").isAbsent)
-        #expect(try await bench.names("users") == [".", ".."])
-        #expect(try await bench.names("works") == [".", ".."])
-    }
-
     @Test func aStoredAuthorHasItsTimeWithoutAQuestion() async throws {
         bench.source.setAuthor(UserID(rawValue: 11), [Workbench.work(5)])
         _ = try await bench.names("users/11")

@@ -14,26 +14,11 @@ import Testing
         _ entries: [ListedWork] = Workbench.entries(5), top: Int? = nil, preload: Int = 0, processes: Processes? = nil
     ) throws -> Workbench {
         let view = ListingView(rendition: .regular, top: top)
-        let bench = try Workbench(.init(preload: preload, view: view, processes: processes))
-        bench.source.setRanking(.daily, Workbench.day, entries)
-        return bench
+        return try Workbench(day: entries, .init(preload: preload, view: view, processes: processes))
     }
 
     private func path(_ rank: Int) -> String {
         "\(day)/\(Workbench.name(rank))"
-    }
-
-    @Test func aStatWhileTheDirectoryIsReadAsksForAll() async throws {
-        let bench = try benchOfDay()
-        let inode = try await bench.stat(day).inode
-        let handle = try #require(await bench.openDirectory(inode).handle)
-        _ = await bench.readDirectory(inode, handle, 0)
-        #expect(bench.host.asked.isEmpty, "names cost no request to the image host")
-        _ = try await bench.stat(path(1))
-        await bench.host.waitForRequests(4)
-        // A copy would open the first picture now.
-        _ = try await bench.stat(path(5))
-        await bench.host.waitForRequests(5)
     }
 
     @Test func aPictureThatIsStoredNeedsNoQuestion() async throws {
@@ -144,27 +129,6 @@ import Testing
             #expect(neighbours.index == place)
             #expect(neighbours.directory == Node.day(.daily, Workbench.day).inodeNumber)
             #expect((-1...6).map { neighbours.picture($0)?.id.work.rawValue } == works)
-        }
-        #expect(bench.host.asked.isEmpty)
-    }
-
-    @Test func neighboursByTimeAreCountedWithoutWhatIsWithheld() async throws {
-        let entries = Workbench.entries(10, withheld: [8]).map { entry in
-            var entry = entry
-            entry.work.uploaded = 1_714_489_200 - Int64((entry.rank ?? 0) * 7 % 10)
-            return entry
-        }
-        let bench = try benchOfDay(entries)
-        let listing = try await bench.catalog.listings.open(.ranking(.daily, Workbench.day))
-        for index in [0, 6, 9] {
-            let neighbours = bench.fileSystem.neighbours(listing, index)
-            let order = try #require(neighbours.orders.first)
-            #expect(neighbours.orders.count == 1, "ranks are in the order of names")
-            let pictures = (0...9).map { place in order.index(at: place).flatMap { neighbours.picture($0) } }
-            let works: [Int64?] = [1007, 1004, 1001, 1005, 1002, 1009, 1006, 1003, 1010, nil]
-            #expect(pictures.map { $0?.id.work.rawValue } == works)
-            let place = order.place(of: neighbours.index)
-            #expect(place.map { works[$0] } == 1001 + Int64(index))
         }
         #expect(bench.host.asked.isEmpty)
     }

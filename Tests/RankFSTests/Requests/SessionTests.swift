@@ -118,10 +118,7 @@ import Testing
     /// No request tells what everybody sees.
     @Test func offlineWhatTheAccountReadStaysWhenItsSessionEnds() async throws {
         let bench = try Workbench(.init(isOffline: true))
-        bench.source.set { state in
-            state.signIn = .signedIn(Self.user)
-            state.bookmarks = [Workbench.work(30)]
-        }
+        bench.source.signIn(Self.user, bookmarks: [30])
         bench.source.setRanking(.daily, Workbench.day, Workbench.entries(1))
         let picture = try await bench.stat("ranking/daily/2024-05-01/\(Workbench.name(1))").inode
         let own = try await bench.stat("bookmarks/30-Title 30.jpg").inode
@@ -181,10 +178,7 @@ import Testing
     @Test func bookmarksOfAnotherUserAreStoredForTheAccountThatSawThem() async throws {
         let folder = "users/7/bookmarks"
         func shows(_ works: Int64..., to user: Int64) async throws {
-            bench.source.set { state in
-                state.signIn = .signedIn(UserID(rawValue: user))
-                state.bookmarks = works.map { Workbench.work($0) }
-            }
+            bench.source.signIn(UserID(rawValue: user), bookmarks: works)
             let names = try await bench.names(folder)
             #expect(names == [".", ".."] + works.map { "\($0)-Title \($0).jpg" }, "user \(user)")
         }
@@ -204,10 +198,7 @@ import Testing
 
     /// A shell may stand in the directory for which the kernel has the names.
     @Test func theSessionsPicturesTellNothingAfterItsEnd() async throws {
-        bench.source.set { state in
-            state.signIn = .signedIn(Self.user)
-            state.bookmarks = [Workbench.work(30)]
-        }
+        bench.source.signIn(Self.user, bookmarks: [30])
         let picture = try await bench.stat("bookmarks-private/30-Title 30.jpg").inode
         #expect(try await bench.attributeNames(picture).contains("user.dublincore.title"))
         bench.source.set { $0.signIn = .signedOut }
@@ -221,10 +212,7 @@ import Testing
     }
 
     @Test func storedBookmarksAreServedWithAnExpiredSession() async throws {
-        bench.source.set { state in
-            state.signIn = .signedIn(Self.user)
-            state.bookmarks = [Workbench.work(30), Workbench.work(40)]
-        }
+        bench.source.signIn(Self.user, bookmarks: [30, 40])
         let names = [".", "..", "30-Title 30.jpg", "40-Title 40.jpg"]
         bench.source.setAuthor(Self.user, [])
         #expect(try await bench.names("users/5/bookmarks") == names)

@@ -41,8 +41,7 @@ import Testing
     }
 
     @Test func aDeletedPictureStaysListedAndCannotBeRead() async throws {
-        let bench = try Workbench()
-        bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3))
+        let bench = try Workbench(day: Workbench.entries(3))
         let inode = try await bench.stat("\(day)/\(Workbench.name(1))").inode
         bench.host.setManner(.status(404))
         let handle = try #require(await bench.open(inode).handle)

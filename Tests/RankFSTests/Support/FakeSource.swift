@@ -12,7 +12,6 @@ final class FakeSource: RankingSource {
         var failure: Failure?
         /// Pages from this one on wait until `letPagesCome`.
         var heldFrom: Int?
-        var waiting: [CheckedContinuation<Void, Never>] = []
         var signIn = SignIn.signedOut
         /// How often it was looked at, which costs a system call in a mount.
         var signInLooks = 0
@@ -44,6 +43,10 @@ final class FakeSource: RankingSource {
         state.withLock { $0.authors[author] = works }
     }
 
+    func signIn(_ user: UserID, bookmarks: [Int64]) {
+        state.withLock { ($0.signIn, $0.bookmarks) = (.signedIn(user), bookmarks.map { Workbench.work($0) }) }
+    }
+
     /// Lets every question fail, or answers again.
     func setFailure(_ failure: Failure?) {
         state.withLock { $0.failure = failure }
@@ -56,12 +59,7 @@ final class FakeSource: RankingSource {
 
     /// Answers held pages.
     func letPagesCome() {
-        let waiting = state.withLock { state in
-            state.heldFrom = nil
-            defer { state.waiting = [] }
-            return state.waiting
-        }
-        for continuation in waiting { continuation.resume() }
+        state.withLock { $0.heldFrom = nil }
     }
 
     /// Returns once so many questions were asked.
@@ -78,14 +76,7 @@ final class FakeSource: RankingSource {
     }
 
     private func waitIfHeld(_ page: Int) async {
-        await withCheckedContinuation { continuation in
-            let isHeld = state.withLock { state in
-                guard let first = state.heldFrom, page >= first else { return false }
-                state.waiting.append(continuation)
-                return true
-            }
-            if !isHeld { continuation.resume() }
-        }
+        await state.wait { page < $0.heldFrom ?? .max }
     }
 
     func page(

@@ -6,7 +6,6 @@ import Rankings
 extension Node {
     static let rankings = Node.directory(RankingsDirectory())
     static let users = Node.directory(FolderDirectory(kind: .author))
-    static let helpers = Node.directory(HelpersDirectory())
 
     static func mode(_ mode: RankingMode) -> Node { .directory(ModeDirectory(mode: mode)) }
     static func day(_ mode: RankingMode, _ day: Day) -> Node { .directory(DayDirectory(mode, day)) }

@@ -11,11 +11,15 @@ import Testing
 typealias Names = [DirectoryEntry]
 
 extension Workbench {
+    /// What the file system answers to a request.
+    private func answered(_ ask: (@escaping @Sendable (Answer) -> Void) -> Void) async -> Answer {
+        await withCheckedContinuation { continuation in ask { continuation.resume(returning: $0) } }
+    }
+
     func lookup(_ parent: UInt64, _ name: [UInt8]) async -> Answer {
-        await withCheckedContinuation { continuation in
+        await answered {
             fileSystem.lookup(
-                LookupRequest(parent: parent, name: name, caller: Self.caller),
-                reply: EntryReply { continuation.resume(returning: $0) })
+                LookupRequest(parent: parent, name: name, caller: Self.caller), reply: EntryReply(answer: $0))
         }
     }
 
@@ -38,26 +42,20 @@ extension Workbench {
     }
 
     func attributes(_ inode: UInt64) async -> Answer {
-        await withCheckedContinuation { continuation in
-            fileSystem.attributes(
-                InodeRequest(inode: inode, caller: Self.caller),
-                reply: AttributesReply { continuation.resume(returning: $0) })
+        await answered {
+            fileSystem.attributes(InodeRequest(inode: inode, caller: Self.caller), reply: AttributesReply(answer: $0))
         }
     }
 
     func readLink(_ inode: UInt64) async -> Answer {
-        await withCheckedContinuation { continuation in
-            fileSystem.readLink(
-                InodeRequest(inode: inode, caller: Self.caller),
-                reply: LinkReply { continuation.resume(returning: $0) })
+        await answered {
+            fileSystem.readLink(InodeRequest(inode: inode, caller: Self.caller), reply: LinkReply(answer: $0))
         }
     }
 
     func open(_ inode: UInt64, flags: Int32 = O_RDONLY) async -> Answer {
-        await withCheckedContinuation { continuation in
-            fileSystem.open(
-                OpenRequest(inode: inode, flags: flags, caller: Self.caller),
-                reply: OpenReply { continuation.resume(returning: $0) })
+        await answered {
+            fileSystem.open(OpenRequest(inode: inode, flags: flags, caller: Self.caller), reply: OpenReply(answer: $0))
         }
     }
 
@@ -89,20 +87,20 @@ extension Workbench {
     }
 
     func openDirectory(_ inode: UInt64) async -> Answer {
-        await withCheckedContinuation { continuation in
+        await answered {
             fileSystem.openDirectory(
                 OpenRequest(inode: inode, flags: O_RDONLY | O_DIRECTORY, caller: Self.caller),
-                reply: OpenReply { continuation.resume(returning: $0) })
+                reply: OpenReply(answer: $0))
         }
     }
 
     func readDirectory(
         _ inode: UInt64, _ handle: UInt64, _ offset: Int64, size: Int = 4096, plus: Bool = true
     ) async -> Answer {
-        await withCheckedContinuation { continuation in
+        await answered {
             fileSystem.readDirectory(
                 ReadRequest(inode: inode, handle: handle, offset: offset, size: size, caller: Self.caller),
-                reply: DirectoryReply(size: size, wantsAttributes: plus) { continuation.resume(returning: $0) })
+                reply: DirectoryReply(size: size, wantsAttributes: plus, answer: $0))
         }
     }
 
@@ -127,18 +125,17 @@ extension Workbench {
     }
 
     func attribute(_ inode: UInt64, _ name: String) async -> Answer {
-        await withCheckedContinuation { continuation in
+        await answered {
             fileSystem.getExtendedAttribute(
                 ExtendedAttributeRequest(inode: inode, name: name, caller: Self.caller),
-                reply: ExtendedAttributeReply { continuation.resume(returning: $0) })
+                reply: ExtendedAttributeReply(answer: $0))
         }
     }
 
     func attributeNames(_ inode: UInt64) async throws -> [String] {
-        let answer = await withCheckedContinuation { continuation in
+        let answer = await answered {
             fileSystem.listExtendedAttributes(
-                InodeRequest(inode: inode, caller: Self.caller),
-                reply: ExtendedAttributeReply { continuation.resume(returning: $0) })
+                InodeRequest(inode: inode, caller: Self.caller), reply: ExtendedAttributeReply(answer: $0))
         }
         guard case .extendedAttribute(let bytes) = answer else { throw Unexpected(answer: answer) }
         return bytes.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
@@ -148,19 +145,17 @@ extension Workbench {
     func ioctl(_ inode: UInt64, _ command: MountCommand, of named: UInt64? = nil) async -> Answer {
         let input = named.map { number in (0..<8).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) } } ?? []
         let number = command.rawValue | (named == nil ? 0 : MountCommand.onInode)
-        return await withCheckedContinuation { continuation in
+        return await answered {
             fileSystem.ioctl(
-                IoctlRequest(
-                    inode: inode, command: number, input: input, outputSize: 0, caller: Self.caller),
-                reply: IoctlReply { continuation.resume(returning: $0) })
+                IoctlRequest(inode: inode, command: number, input: input, outputSize: 0, caller: Self.caller),
+                reply: IoctlReply(answer: $0))
         }
     }
 
     func statistics() async -> Answer {
-        await withCheckedContinuation { continuation in
+        await answered {
             fileSystem.statistics(
-                InodeRequest(inode: InodeTable.root, caller: Self.caller),
-                reply: StatisticsReply { continuation.resume(returning: $0) })
+                InodeRequest(inode: InodeTable.root, caller: Self.caller), reply: StatisticsReply(answer: $0))
         }
     }
 

@@ -31,7 +31,7 @@ final class Workbench: Sendable {
     /// Who asks: the owner, unless a test says otherwise.
     @TaskLocal static var caller = Caller(user: 1000, process: 1)
 
-    let directory: URL
+    let folder = TemporaryFolder()
     let source = FakeSource()
     let host = PictureHost()
     let catalog: Catalog
@@ -75,30 +75,21 @@ final class Workbench: Sendable {
         var monotonicNow: (@Sendable () -> ContinuousClock.Instant)?
         /// The clock of the catalog's deadlines and budgets.
         var time = TimeSource.system
-        /// What is mounted in place of `source`, and what its requests and those for pictures go through.
-        var other: (source: any RankingSource, transport: any Transport)?
     }
 
     init(_ wishes: Wishes = Wishes()) throws {
         let lines = Lines()
         self.lines = lines
         let now: @Sendable () -> Int64 = { lines.now.withLock { $0 } }
-        directory = URL(filePath: NSTemporaryDirectory()).appending(path: "rankfs-\(UUID().uuidString)")
-        let database = directory.appending(path: "catalog")
-        try FileManager.default.createDirectory(at: database, withIntermediateDirectories: true)
-        LeftAtExit.remove(directory.path)
         var catalogConfiguration = CatalogConfiguration(
-            directory: database.path, days: 7, view: wishes.view, timeout: .seconds(10), now: now)
+            directory: folder.path, days: 7, view: wishes.view, timeout: .seconds(10), now: now)
         catalogConfiguration.time = wishes.time
-        catalog = try Catalog(
-            catalogConfiguration, source: wishes.other?.source ?? source,
-            host: ImageHost(wishes.other?.transport ?? host), report: { _ in })
+        catalog = try Catalog(catalogConfiguration, source: source, host: ImageHost(host), report: { _ in })
         cache = try ImageCache(
             CacheConfiguration(
-                directory: directory.appending(path: "pictures").path, budget: wishes.budget, freeFloor: 0,
-                preload: wishes.preload,
-                timeout: .seconds(10), networkTimeout: .seconds(10), now: now),
-            host: ImageHost(wishes.other?.transport ?? host), report: { _ in })
+                directory: folder.path + "/pictures", budget: wishes.budget, freeFloor: 0,
+                preload: wishes.preload, timeout: .seconds(10), networkTimeout: .seconds(10), now: now),
+            host: ImageHost(host), report: { _ in })
         var configuration = MountConfiguration(user: 1000, group: 100, now: now)
         configuration.status = { Array(($0 ? "{\"answer\": 42}\n" : "{}\n").utf8) }
         configuration.version = "1.2.3\n"
@@ -118,7 +109,13 @@ final class Workbench: Sendable {
         }
         if let processes = wishes.processes { configuration.processes = processes }
         fileSystem = RankFileSystem(
-            configuration, source: wishes.other?.source ?? source, catalog: catalog, cache: cache, renderer: renderer)
+            configuration, source: source, catalog: catalog, cache: cache, renderer: renderer)
+    }
+
+    /// One whose source has these entries of the day in the past.
+    convenience init(day entries: [ListedWork], _ wishes: Wishes = Wishes()) throws {
+        try self.init(wishes)
+        source.setRanking(.daily, Self.day, entries)
     }
 
     /// Frees who still waits, and leaves nothing behind.
@@ -126,10 +123,10 @@ final class Workbench: Sendable {
         source.letPagesCome()
         host.answerHeld()
         renderer.close()
-        Task.detached { [cache, catalog, directory] in
+        Task.detached { [cache, catalog, folder] in
             await cache.close()
             await catalog.close()
-            try? FileManager.default.removeItem(at: directory)
+            withExtendedLifetime(folder) {}
         }
     }
 
