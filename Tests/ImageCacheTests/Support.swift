@@ -64,6 +64,16 @@ enum Sample {
     }
 }
 
+/// A tier that has nothing and takes nothing, but for what a test says.
+extension PictureTier {
+    var further: Int { 0 }
+    func fetch(_ picture: PictureID, length: Int64?, urgency: Urgency, into sink: PictureSink) async -> Bool { false }
+    func keep(_ picture: PictureID, at path: String, length: Int64, hash: UInt64) {}
+    func hostBrought(_ bytes: Int64, firstAfter: Duration, in duration: Duration) {}
+    func giveUp(_ picture: PictureID) {}
+    func distrust(_ picture: PictureID) {}
+}
+
 /// A cache in a directory of its own, with a transport that the test answers and a clock that it moves.
 final class Bench: Sendable {
     static let version = "Sun, 23 Apr 2023 04:23:16 GMT"
@@ -94,6 +104,14 @@ final class Bench: Sendable {
         configuration.monotonicNow = { clock.now }
         let events = events
         cache = try ImageCache(configuration, host: ImageHost(transport)) { events.add($0) }
+    }
+
+    /// A cache, and a picture that is opened in it.
+    static func opened(
+        _ picture: PictureRequest, preload: Int = 0, connections: Int = 8
+    ) throws -> (Bench, OpenPicture) {
+        let bench = try Bench(preload: preload, connections: connections)
+        return (bench, try bench.open(picture))
     }
 
     /// A commit that is still queued would make the directory again after `scratch` removed it.
@@ -141,6 +159,16 @@ final class Bench: Sendable {
         return asked
     }
 
+    /// Reads the beginning of an open picture, for which the request of this number is answered.
+    func read(
+        _ open: OpenPicture, _ count: Int, at request: Int, _ bytes: [UInt8],
+        headers: [(name: String, value: String)] = Bench.imageHeaders
+    ) async throws -> PictureBytes {
+        async let read = open.bytes(offset: 0, count: count)
+        await transport.waitForRequest(at: request).answer(bytes, headers: headers)
+        return try await read
+    }
+
     /// Stores a picture as a reader would; returns what the reader got.
     @discardableResult
     func store(
@@ -148,10 +176,8 @@ final class Bench: Sendable {
     ) async throws -> [UInt8] {
         let index = transport.requests.count
         let open = try open(picture, neighbours: neighbours)
-        async let read = open.bytes(offset: 0, count: bytes.count).content
-        await transport.waitForRequest(at: index).answer(bytes)
         defer { open.close() }
-        let content = try await read
+        let content = try await read(open, bytes.count, at: index, bytes).content
         await settle()
         return content
     }

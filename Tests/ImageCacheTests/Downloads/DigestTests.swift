@@ -23,8 +23,7 @@ import Testing
     }
 
     @Test func nothingIsGivenOutBeforeTheWholeWasChecked() async throws {
-        let bench = try Bench()
-        let open = try bench.open(Self.picture())
+        let (bench, open) = try Bench.opened(Self.picture())
         async let first = open.bytes(offset: 0, count: 1000)
         let request = await bench.transport.waitForRequest(at: 0)
         // Somebody who wants the beginning alone needs all of it.
@@ -37,17 +36,6 @@ import Testing
         #expect(try await open.bytes(offset: 0, count: 200_000).content == Self.right)
         await bench.settle()
         #expect(bench.cache.state(of: Self.picture().id) == .stored(length: 200_000))
-    }
-
-    /// A bit that was flipped on the way is another download, not an error.
-    @Test func aFlippedBitIsAskedForAgain() async throws {
-        let bench = try Bench()
-        let open = try bench.open(Self.picture())
-        async let content = open.bytes(offset: 0, count: 200_000).content
-        await bench.transport.waitForRequest(at: 0).answer(Self.flipped)
-        await bench.transport.waitForRequest(at: 1).answer(Self.right)
-        #expect(try await content == Self.right)
-        #expect(bench.transport.requests.count == 2)
     }
 
     /// Authors' programs leave bytes behind the end mark; the digest knows them.

@@ -112,31 +112,6 @@ import Testing
         bytes.withUnsafeBytes { download.edges.note($0, at: range.lowerBound, total: total) }
     }
 
-    @Test func rangesThatAreBeingWrittenAreNotAskedForAgain() throws {
-        let total = 8 * Download.largestRead
-        var download = Download(format: .jpeg, total: total, now: Self.now)
-        download.handles = [1]
-        download.isDemanded = true
-        var nextID: UInt64 = 1
-        var starts = Self.plan(&download, idle: 8, nextID: &nextID)
-        #expect(starts.count == 2, "the others may come at the same moment")
-        _ = download.answered(Self.head(starts[0].asked, total: total), to: starts[0].id, now: Self.now)
-        starts += Self.plan(&download, idle: 6, nextID: &nextID)
-        #expect(starts.count == 8)
-        for start in starts {
-            _ = download.answered(Self.head(start.asked, total: total), to: start.id, now: Self.now)
-            // The first one half, the others wholly.
-            let asked = try #require(download.segments[start.id]?.requested)
-            let end = start.id == 1 ? (asked.lowerBound + asked.upperBound) / 2 : asked.upperBound
-            _ = download.wrote(asked.lowerBound..<end, from: start.id, now: Self.now)
-            #expect(download.goesOn(start.id))
-        }
-        download.waiters[1] = .bytes(4096..<8192, id: 1)
-        download.waiters[2] = .bytes(4 << 20..<(4 << 20) + 4096, id: 2)
-        let more = Self.plan(&download, idle: 8, nextID: &nextID)
-        #expect(more.isEmpty)
-    }
-
     @Test(arguments: [Download.worthATry, 1000])
     func aLineThatBreaksOftenIsBorneAsLongAsItBringsMuch(piece: Int64) {
         let total = 20 * Download.worthATry

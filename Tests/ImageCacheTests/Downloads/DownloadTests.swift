@@ -10,21 +10,6 @@ import Testing
 
     init() throws { bench = try Bench() }
 
-    @Test func manyReadersShareOneRequest() async throws {
-        let bytes = Sample.jpeg(300_000)
-        let picture = Sample.picture(1, size: 300_000)
-        let readers = try (0..<20).map { _ in try bench.open(picture) }
-        try await withThrowingTaskGroup(of: [UInt8].self) { group in
-            for reader in readers { group.addTask { try await reader.bytes(offset: 0, count: 300_000).content } }
-            await bench.transport.waitForRequest(at: 0).answer(bytes)
-            for try await content in group { #expect(content == bytes) }
-        }
-        #expect(bench.transport.requests.map(\.asked) == ["whole"])
-        #expect(bench.transport.requests[0].request.priority == .reader)
-        await bench.settle()
-        #expect(bench.cache.state(of: picture.id) == .stored(length: 300_000))
-    }
-
     @Test func bytesAreGivenAsTheyArrive() async throws {
         let bytes = Sample.jpeg(200_000)
         let open = try bench.open(Sample.picture(1, size: 200_000))
@@ -178,9 +163,7 @@ import Testing
         let bytes = Sample.jpeg(1_100_000)
         let neighbours = Neighbours(directory: 1, index: 1) { Sample.picture(Int64($0), size: Int64(bytes.count)) }
         let before = try bench.open(Sample.picture(1, size: 5000), neighbours: neighbours)
-        async let all = before.bytes(offset: 0, count: 5000)
-        await bench.transport.waitForRequest(at: 0).answer(Sample.jpeg(5000))
-        _ = try await all
+        _ = try await bench.read(before, 5000, at: 0, Sample.jpeg(5000))
         let whole = await bench.transport.waitForRequest(at: 1)
         #expect(whole.asked == "whole")
         let open = try bench.open(Sample.picture(2, size: Int64(bytes.count)))
@@ -216,10 +199,9 @@ import Testing
 
     /// A signal's handler, after which the program reads again, costs no request; one that ends the program closes the picture.
     @Test func aReaderThatLeavesHasItsDownloadUntilItCloses() async throws {
-        let bench = try Bench(connections: 1)
         let bytes = Sample.jpeg(500_000)
         let picture = Sample.picture(1, size: 500_000)
-        let open = try bench.open(picture)
+        let (bench, open) = try Bench.opened(picture, connections: 1)
         let reader = Task { try await open.bytes(offset: 0, count: 500_000) }
         let request = await bench.transport.waitForRequest(at: 0)
         request.begin(bytes, to: 100_000)
@@ -301,8 +283,6 @@ import Testing
         bench.advance(.seconds(2))
         #expect(await error == .timedOut)
         await request.waitForEnd()
-        async let again = open.bytes(offset: 0, count: 5_000)
-        await bench.transport.waitForRequest(at: 1).answer(Sample.jpeg(5_000))
-        #expect(try await again.content.count == 5_000)
+        #expect(try await bench.read(open, 5_000, at: 1, Sample.jpeg(5_000)).content.count == 5_000)
     }
 }

@@ -74,9 +74,8 @@ import Testing
     }
 
     @Test(arguments: Fault.allCases) func isAnErrorAndKeepsNothing(_ fault: Fault) async throws {
-        let bench = try Bench()
         let picture = Sample.picture(1, size: Int64(Self.size))
-        let open = try bench.open(picture)
+        let (bench, open) = try Bench.opened(picture)
         let answering = Task {
             // As often as it is asked for again, it answers the same; the number of tries is bounded.
             for index in 0..<20 {
@@ -107,8 +106,7 @@ import Testing
     }
 
     @Test func anotherRangeThanAskedForIsRefused() async throws {
-        let bench = try Bench()
-        let open = try bench.open(Sample.picture(1, size: Int64(Self.size)))
+        let (bench, open) = try Bench.opened(Sample.picture(1, size: Int64(Self.size)))
         async let error = failure { try await open.bytes(offset: 0, count: Self.size) }
         let request = await bench.transport.waitForRequest(at: 0)
         request.cut(Self.bytes, at: 7000)
@@ -119,8 +117,7 @@ import Testing
     }
 
     @Test func twoVersionsAreNeverMixed() async throws {
-        let bench = try Bench()
-        let open = try bench.open(Sample.picture(1, size: Int64(Self.size)))
+        let (bench, open) = try Bench.opened(Sample.picture(1, size: Int64(Self.size)))
         async let head = open.bytes(offset: 0, count: 100)
         let request = await bench.transport.waitForRequest(at: 0)
         request.begin(Self.bytes, to: 7000)
@@ -144,12 +141,9 @@ import Testing
         func headers(_ machine: Int) -> [(name: String, value: String)] {
             [(name: "content-type", value: "image/jpeg"), (name: "etag", value: "\"\(machine)\"")]
         }
-        let bench = try Bench()
         let bytes = Sample.jpeg(4 << 20)
-        let open = try bench.open(Sample.picture(1, size: Int64(bytes.count)))
-        async let head = open.bytes(offset: 0, count: 100)
-        await bench.transport.waitForRequest(at: 0).answer(bytes, headers: headers(0))
-        #expect(try await head.content == Array(bytes[..<100]))
+        let (bench, open) = try Bench.opened(Sample.picture(1, size: Int64(bytes.count)))
+        #expect(try await bench.read(open, 100, at: 0, bytes, headers: headers(0)).content == Array(bytes[..<100]))
         async let far = open.bytes(offset: 2 << 20, count: 100)
         await bench.transport.waitForRequest(at: 1).answer(bytes, headers: headers(1))
         let whole = await bench.transport.waitForRequest(at: 2)
@@ -174,9 +168,8 @@ import Testing
     }
 
     @Test func goneIsRememberedForTenMinutes() async throws {
-        let bench = try Bench()
         let picture = Sample.picture(1, size: 100)
-        let open = try bench.open(picture)
+        let (bench, open) = try Bench.opened(picture)
         async let error = failure { try await open.bytes(offset: 0, count: 1) }
         await bench.transport.waitForRequest(at: 0).head(410)
         #expect(await error == .gone)

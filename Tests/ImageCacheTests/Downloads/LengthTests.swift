@@ -14,8 +14,7 @@ import Testing
     private func reading(
         shown: Int, _ answer: @escaping @Sendable (HeldRequest) -> Void
     ) async throws -> Failure? {
-        let bench = try Bench()
-        let open = try bench.open(Sample.picture(1, size: Int64(shown)))
+        let (bench, open) = try Bench.opened(Sample.picture(1, size: Int64(shown)))
         let answering = Task {
             for index in 0..<20 {
                 let request = await bench.transport.waitForRequest(at: index)
@@ -86,9 +85,8 @@ import Testing
         ("", .damaged("the picture is shorter than the part asked for")),
     ])
     func aPartBehindTheEndIsNotAskedForAgain(_ range: String, _ expected: Failure) async throws {
-        let bench = try Bench()
         let picture = Sample.picture(1, size: Int64(Self.size + 1000))
-        let open = try bench.open(picture)
+        let (bench, open) = try Bench.opened(picture)
         async let first = failure { try await open.bytes(offset: 0, count: Self.size + 1000) }
         let request = await bench.transport.waitForRequest(at: 0)
         request.headOnly(length: Self.size + 1000)
@@ -123,9 +121,7 @@ import Testing
         let bench = try Bench(preload: 1)
         let neighbours = Neighbours(directory: 1, index: 0) { $0 == 1 ? Sample.picture(2, size: nil) : nil }
         let open = try bench.open(Sample.picture(1, size: 200_000), neighbours: neighbours)
-        async let whole = open.bytes(offset: 0, count: 200_000)
-        await bench.transport.waitForRequest(at: 0).answer(Sample.jpeg(200_000))
-        _ = try await whole
+        _ = try await bench.read(open, 200_000, at: 0, Sample.jpeg(200_000))
         let cut = await bench.transport.waitForRequest(at: 1)
         #expect(cut.headOnly(length: 16_000))
         let reader = try bench.open(Sample.picture(2, size: nil))
@@ -144,15 +140,11 @@ import Testing
         let first = Sample.picture(1, size: 200_000)
         let neighbours = Neighbours(directory: 1, index: 0) { $0 == 1 ? Sample.picture(2, size: nil) : nil }
         let open = try bench.open(first, neighbours: neighbours)
-        async let whole = open.bytes(offset: 0, count: 200_000)
-        await bench.transport.waitForRequest(at: 0).answer(Sample.jpeg(200_000))
-        _ = try await whole
+        _ = try await bench.read(open, 200_000, at: 0, Sample.jpeg(200_000))
         let preload = await bench.transport.waitForRequest(at: 1)
         #expect(preload.headOnly(length: Self.size - 1000))
         let reader = try bench.open(Sample.picture(2, size: Int64(Self.size)))
-        async let read = reader.bytes(offset: 0, count: Self.size)
-        await bench.transport.waitForRequest(at: 2).answer(Self.bytes)
-        #expect(try await read.content == Self.bytes)
+        #expect(try await bench.read(reader, Self.size, at: 2, Self.bytes).content == Self.bytes)
         #expect(preload.isCancelled)
     }
 }

@@ -31,8 +31,7 @@ import Testing
 
     @Test(arguments: [0, 6935, 6937, 12_000])
     func aPartOfAnotherPlaceIsNotTakenAndTheWholeIsAskedForAtOnce(place: Int) async throws {
-        let bench = try Bench()
-        let open = try bench.open(Sample.picture(1, size: Int64(Self.size)))
+        let (bench, open) = try Bench.opened(Sample.picture(1, size: Int64(Self.size)))
         async let whole = open.bytes(offset: 0, count: Self.size)
         try misplace(await brokenOff(bench), Self.bytes, to: place)
         let plain = await bench.transport.waitForRequest(at: 2)
@@ -44,8 +43,7 @@ import Testing
 
     /// What was read before is right: it stands before the seam.
     @Test func whoHasReadUpToTheSeamGoesOn() async throws {
-        let bench = try Bench()
-        let open = try bench.open(Sample.picture(1, size: Int64(Self.size)))
+        let (bench, open) = try Bench.opened(Sample.picture(1, size: Int64(Self.size)))
         async let beginning = open.bytes(offset: 0, count: 7000)
         let first = await bench.transport.waitForRequest(at: 0)
         first.begin(Self.bytes, to: 7000)
@@ -59,9 +57,8 @@ import Testing
 
     /// A part that nothing touches cannot be compared; the picture's own beginning is known wherever it comes.
     @Test func theBeginningInPlaceOfAPartIsFoundOutByItself() async throws {
-        let bench = try Bench()
         let bytes = Sample.jpeg(12 << 20)
-        let open = try bench.open(Sample.picture(1, size: Int64(bytes.count)))
+        let (bench, open) = try Bench.opened(Sample.picture(1, size: Int64(bytes.count)))
         async let middle = open.bytes(offset: 6 << 20, count: 4096)
         try misplace(await bench.transport.waitForRequest(at: 0), bytes, to: 0)
         let plain = await bench.transport.waitForRequest(at: 1)
@@ -73,9 +70,8 @@ import Testing
     /// A part that is known by itself to be wrong throws no doubt on the bytes that readers have.
     @Test(arguments: [3 << 20, (9 << 20) + (1 << 20)])
     func whoHasReadFarAheadGoesOnAfterTheBeginningCameAgain(place: Int) async throws {
-        let bench = try Bench()
         let bytes = Sample.jpeg(12 << 20)
-        let open = try bench.open(Sample.picture(1, size: Int64(bytes.count)))
+        let (bench, open) = try Bench.opened(Sample.picture(1, size: Int64(bytes.count)))
         async let far = open.bytes(offset: 9 << 20, count: 4096)
         let first = await bench.transport.waitForRequest(at: 0)
         let range = try #require(first.request.range)
@@ -228,8 +224,7 @@ import Testing
 
     /// A source may send less than it was asked for, but not less than the seam.
     @Test func aPartThatEndsWithinItsSeamIsAnError() async throws {
-        let bench = try Bench()
-        let open = try bench.open(Sample.picture(1, size: Int64(Self.size)))
+        let (bench, open) = try Bench.opened(Sample.picture(1, size: Int64(Self.size)))
         async let error = failure { try await open.bytes(offset: 0, count: Self.size) }
         let rest = await brokenOff(bench)
         rest.head(206, Bench.imageHeaders + [(name: "content-range", value: "bytes 6936-6940/*")])
@@ -242,8 +237,7 @@ import Testing
     /// However a body is cut into pieces, its seam is compared and its own bytes are taken.
     @Test(arguments: [1, 7, 63, 64, 65, 127, 5000], [true, false])
     func aSeamIsComparedHoweverItsBodyIsCut(step: Int, agrees: Bool) async throws {
-        let bench = try Bench()
-        let open = try bench.open(Sample.picture(1, size: Int64(Self.size)))
+        let (bench, open) = try Bench.opened(Sample.picture(1, size: Int64(Self.size)))
         async let whole = open.bytes(offset: 0, count: Self.size)
         let rest = await brokenOff(bench)
         #expect(rest.asked == "6936-19999" && rest.request.ifRange == Bench.version)
@@ -264,9 +258,8 @@ import Testing
 
     /// Whoever waits when the network changes is not told, unless nothing comes any more.
     @Test func connectionsThatEndTogetherAreOneBreak() async throws {
-        let bench = try Bench(connections: 8)
         let bytes = Sample.jpeg(900_000)
-        let open = try bench.open(Sample.picture(1, size: 900_000))
+        let (bench, open) = try Bench.opened(Sample.picture(1, size: 900_000), connections: 8)
         async let whole = open.bytes(offset: 0, count: bytes.count)
         var heads = 0
         func answerHeads() throws {

@@ -1,6 +1,5 @@
 import HTTP
 import Rankings
-import Synchronization
 import TestSupport
 import Testing
 
@@ -12,38 +11,25 @@ import Testing
     final class HeldTier: PictureTier {
         private struct State {
             var sink: PictureSink?
-            var waiting: CheckedContinuation<PictureSink, Never>?
             var answer: CheckedContinuation<Bool, Never>?
             var calls: [String] = []
         }
 
-        private let state = Mutex(State())
+        private let state = Watched(State())
 
-        var further: Int { 0 }
         var calls: [String] { state.withLock { $0.calls } }
 
         func fetch(_ picture: PictureID, length: Int64?, urgency: Urgency, into sink: PictureSink) async -> Bool {
             await withCheckedContinuation { continuation in
-                let waiting = state.withLock { state in
-                    state.answer = continuation
-                    state.sink = sink
-                    defer { state.waiting = nil }
-                    return state.waiting
-                }
-                waiting?.resume(returning: sink)
+                state.withLock { ($0.answer, $0.sink) = (continuation, sink) }
             }
         }
 
         /// The sink of the question, once there is one.
         var asked: PictureSink {
             get async {
-                await withCheckedContinuation { continuation in
-                    let sink = state.withLock { state in
-                        if state.sink == nil { state.waiting = continuation }
-                        return state.sink
-                    }
-                    if let sink { continuation.resume(returning: sink) }
-                }
+                await state.wait { $0.sink != nil }
+                return state.withLock { $0.sink } ?? .ignoring
             }
         }
 

@@ -96,9 +96,8 @@ import Testing
 
     /// Phones and editors write more behind the end; that is the picture's too.
     @Test(arguments: [20_000, 40]) func bytesBehindTheEndAreThePicturesWhereALengthWasTold(asked: Int) async throws {
-        let bench = try Bench()
         let bytes = Self.jpeg + Self.trailer
-        let open = try bench.open(Sample.picture(1, size: Int64(bytes.count)))
+        let (bench, open) = try Bench.opened(Sample.picture(1, size: Int64(bytes.count)))
         let offset = bytes.count - asked
         async let end = open.bytes(offset: Int64(offset), count: asked)
         await bench.transport.waitForRequest(at: 0).answer(bytes)
@@ -109,8 +108,7 @@ import Testing
     }
 
     @Test func bytesBehindTheEndAreNotTakenWhereNoneWas() async throws {
-        let bench = try Bench()
-        let open = try bench.open(Sample.picture(1, size: nil))
+        let (bench, open) = try Bench.opened(Sample.picture(1, size: nil))
         async let error = failure { try await open.bytes(offset: 0, count: 30_000) }
         for index in 0..<2 {
             let request = await bench.transport.waitForRequest(at: index)

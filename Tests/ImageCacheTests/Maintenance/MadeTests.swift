@@ -18,38 +18,6 @@ import Testing
         return bytes
     }
 
-    private func request(_ picture: PictureID, _ size: Int) -> PictureRequest {
-        PictureRequest(
-            id: picture, location: PictureLocation(url: "", headers: [], fileExtension: "webp"), size: Int64(size))
-    }
-
-    @Test func whatWasMadeIsServedFromTheDisk() async throws {
-        let scratch = TemporaryFolder()
-        let bytes = webP(5000)
-        do {
-            let bench = try Bench(scratch)
-            try await bench.cache.keep(bytes, as: made(1))
-            try await bench.cache.keep(bytes, as: made(1))
-            #expect(bench.cache.status().storedPictures == 1)
-            #expect(bench.cache.storedSize(of: made(1)) == 5000)
-            await bench.cache.close()
-        }
-        let bench = try Bench(scratch)
-        #expect(bench.cache.storedSize(of: made(1)) == 5000)
-        let open = try bench.open(request(made(1), 5000))
-        #expect(try await open.bytes(offset: 100, count: 4900).content == Array(bytes[100...]))
-        open.close()
-        #expect(bench.transport.requests.isEmpty)
-    }
-
-    @Test func itIsDroppedLikeAnyOther() async throws {
-        let bench = try Bench(budget: 12_000)
-        for number in 1...3 { try await bench.cache.keep(webP(5000), as: made(Int64(number))) }
-        await bench.settle()
-        #expect((1...3).map { bench.cache.storedSize(of: made($0)) } == [nil, 5000, 5000])
-        #expect(bench.cache.status().storedBytes <= 12_000)
-    }
-
     @Test func whatIsLargerThanTheBudgetIsRefused() async throws {
         let bench = try Bench(budget: 4000)
         await #expect(throws: Failure.self) { try await bench.cache.keep(webP(5000), as: made(1)) }

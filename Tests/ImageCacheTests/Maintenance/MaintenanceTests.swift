@@ -37,17 +37,6 @@ import Testing
         try Files.write(bytes, to: descriptor, at: Int64(offset))
     }
 
-    @Test func aSoundCacheStaysAsItIs() async throws {
-        let scratch = try await filled(3, pinned: 1)
-        let found = try ImageCache.verify(directory: scratch.cache)
-        #expect(
-            found == CacheVerification(pictures: 3, bytes: Int64(3 * Self.length), partialPictures: 0, mistakes: []))
-        let bench = try Bench(scratch)
-        #expect(bench.cache.status().storedPictures == 3)
-        #expect(bench.cache.core.withLock { $0.index.pins.count } == 1, "pins are kept")
-        #expect(bench.events.all.isEmpty)
-    }
-
     /// A refusal of the disk is no mistake of a picture: here it denies the cut that a picture with a footer needs, by a lease
     /// (fcntl(2), F_SETLEASE: a conflicting open with O_NONBLOCK fails with EAGAIN).
     @Test func whatTheDiskDoesNotGiveOutStays() async throws {

@@ -48,8 +48,7 @@ import Testing
 
     /// Closed while it comes, whole, and when it has its place.
     @Test func aDownloadGoesOn() async throws {
-        let bench = try Bench()
-        let open = try bench.open(Self.picture)
+        let (bench, open) = try Bench.opened(Self.picture)
         async let first = open.bytes(offset: 0, count: 4096)
         let request = await bench.transport.waitForRequest(at: 0)
         request.begin(Self.bytes, to: 100_000)
@@ -73,9 +72,7 @@ import Testing
     @Test func whatIsNotStoredStaysOpen() async throws {
         let bench = try Bench(budget: 1000)
         let open = try bench.open(Self.picture)
-        async let whole = open.bytes(offset: 0, count: Self.size)
-        await bench.transport.waitForRequest(at: 0).answer(Self.bytes)
-        let file = try file(try await whole)
+        let file = try file(try await bench.read(open, Self.size, at: 0, Self.bytes))
         await bench.settle()
         #expect(!file.close())
         #expect(try await open.bytes(offset: 0, count: Self.size).content == Self.bytes)

@@ -25,8 +25,7 @@ import Testing
     }
 
     @Test func theEndOfASmallPictureIsNoRequestOfItsOwn() async throws {
-        let bench = try Bench()
-        let open = try bench.open(Sample.picture(1, size: 120_000))
+        let (bench, open) = try Bench.opened(Sample.picture(1, size: 120_000))
         async let head = open.bytes(offset: 0, count: 65_536)
         let request = await bench.transport.waitForRequest(at: 0)
         #expect(request.asked == "whole")
@@ -35,12 +34,9 @@ import Testing
     }
 
     @Test func whoGoesOnGetsTheRestOverSeveralConnections() async throws {
-        let bench = try Bench(connections: 16)
         let bytes = Sample.jpeg(1 << 20)
-        let open = try bench.open(Sample.picture(1, size: 1 << 20))
-        async let head = open.bytes(offset: 0, count: Self.look)
-        await bench.transport.waitForRequest(at: 0).answer(bytes)
-        _ = try await head
+        let (bench, open) = try Bench.opened(Sample.picture(1, size: 1 << 20), connections: 16)
+        _ = try await bench.read(open, Self.look, at: 0, bytes)
         #expect(bench.transport.requests.count == 1)
         async let rest = open.bytes(offset: Int64(Self.look), count: bytes.count - Self.look)
         #expect(await bench.answerAll(bytes, from: 1, butFor: Self.look).count >= 4)

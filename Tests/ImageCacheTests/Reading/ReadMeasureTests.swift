@@ -3,38 +3,26 @@ import Testing
 @testable import ImageCache
 
 @Suite struct ReadMeasureTests {
-    /// What is told apart after these reads of a picture so long.
-    private func measure(_ ranges: [Range<Int64>], of length: Int64) -> ReadMeasure {
+    /// What is told apart after reads of a picture: whether it is read, and whether through its beginning.
+    @Test(
+        arguments: [
+            // A look at the beginning, and at the end.
+            ([0..<81_920], 102_400, false, false), ([0..<81_920], 153_600, false, false),
+            ([0..<81_920], 12_288_000, false, false),
+            ([0..<4096, (12 << 20) - 65_536..<12 << 20], 12 << 20, false, false),
+            ([(12 << 20) - 65_537..<12 << 20], 12 << 20, true, false),
+            // Who goes on behind the beginning, which is half of a small one.
+            ([0..<131_072], 12 << 20, false, false), ([0..<131_073], 12 << 20, true, true),
+            ([0..<100_000], 200_000, false, false), ([0..<100_001], 200_000, true, true),
+            // A byte in the middle is read, and asks for no more.
+            ([131_072..<131_073], 200_000, true, false),
+            // All of a small one.
+            ([0..<4096], 4096, true, true), ([0..<4095], 4096, false, false),
+            ([0..<65_536, 65_536..<70_000], 70_000, true, true),
+        ] as [([Range<Int64>], Int64, Bool, Bool)])
+    func looksAreNoReading(ranges: [Range<Int64>], length: Int64, isReal: Bool, isThrough: Bool) {
         var measure = ReadMeasure()
         for range in ranges { measure.note(range, of: length) }
-        return measure
-    }
-
-    @Test(arguments: [100, 150, 300, 12_000] as [Int64]) func aLookAtTheBeginningIsNoReading(kilobytes: Int64) {
-        let look = measure([0..<80 * 1024], of: kilobytes * 1024)
-        #expect(!look.isReal && !look.isThrough)
-    }
-
-    @Test func aLookAtTheEndIsNoReading() {
-        let length: Int64 = 12 << 20
-        let look = measure([0..<4096, length - 65_536..<length], of: length)
-        #expect(!look.isReal && !look.isThrough)
-        #expect(measure([length - 65_537..<length], of: length).isReal)
-    }
-
-    @Test func whoGoesOnBehindTheBeginningReads() {
-        #expect(!measure([0..<131_072], of: 12 << 20).isReal)
-        #expect(measure([0..<131_073], of: 12 << 20).isReal)
-        #expect(measure([0..<131_073], of: 12 << 20).isThrough)
-        #expect(!measure([0..<100_000], of: 200_000).isReal)
-        #expect(measure([0..<100_001], of: 200_000).isReal, "half of a small one")
-        let one = measure([131_072..<131_073], of: 200_000)
-        #expect(one.isReal && !one.isThrough, "a byte in the middle is read, and asks for no more")
-    }
-
-    @Test func allOfASmallPictureIsReading() {
-        #expect(measure([0..<4096], of: 4096).isReal)
-        #expect(!measure([0..<4095], of: 4096).isReal)
-        #expect(measure([0..<65_536, 65_536..<70_000], of: 70_000).isThrough)
+        #expect((measure.isReal, measure.isThrough) == (isReal, isThrough))
     }
 }

@@ -41,9 +41,8 @@ import Testing
         _ bench: Bench, at request: Int, headers: [(name: String, value: String)]
     ) async throws {
         let reader = try bench.open(Sample.picture(1, size: Int64(Self.size)))
-        async let whole = reader.bytes(offset: 0, count: Self.size)
-        await bench.transport.waitForRequest(at: request).answer(Self.other, headers: headers)
-        #expect(try await whole.content == Self.other)
+        #expect(
+            try await bench.read(reader, Self.size, at: request, Self.other, headers: headers).content == Self.other)
     }
 
     /// Gives the first 7,000 bytes of a picture, of which 100 are read, then lets its download break off for good.
@@ -66,23 +65,6 @@ import Testing
         }
         #expect(await reading.value != nil)
         breaking.cancel()
-    }
-
-    /// With a search through all open files this takes minutes.
-    @Test func anOpenLooksAtNoOtherPictures() {
-        var (open, shared, closed) = (OpenPictures(), 0, 0)
-        for id in UInt64(0)..<40_000 {
-            let picture = Sample.picture(Int64(id / 2), size: nil)
-            open.open(
-                OpenPictures.Handle(
-                    key: picture.id, picture: picture, neighbours: nil, onRead: nil, opened: .now, wasThere: false),
-                as: id)
-            shared += open.share(id) ? 1 : 0
-        }
-        #expect(shared == 0)
-        #expect(open.count == 40_000 && open.keys.count == 20_000)
-        for id in UInt64(0)..<40_001 { closed += open.close(id) == nil ? 0 : 1 }
-        #expect(closed == 40_000 && open.count == 0 && open.keys.isEmpty)
     }
 
     @Test(arguments: Break.allCases) func aReaderWhoAsksAgainGoesOn(_ how: Break) async throws {

@@ -50,9 +50,7 @@ import Testing
         let preload = await bench.transport.waitForRequest(at: 0)
         preload.begin(bytes, to: 100_000, headers: headers)
         let open = try bench.open(picture(7))
-        async let read = open.bytes(offset: 0, count: Self.size)
-        await bench.transport.waitForRequest(at: 1).answer(Sample.jpeg(Self.size, seed: 7))
-        _ = try await read
+        _ = try await bench.read(open, Self.size, at: 1, Sample.jpeg(Self.size, seed: 7))
         let again = await bench.transport.waitForRequest(at: 2)
         #expect(again.asked == "whole" && again.request.ifRange == nil)
         again.answer(bytes, headers: headers)

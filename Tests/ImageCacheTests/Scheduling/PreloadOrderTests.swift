@@ -118,34 +118,6 @@ import Testing
         #expect(plans.last == .plan(Self.byName(33...44)))
     }
 
-    @Test func newestFirstIsADirectionLikeAnother() {
-        var walker = Walker()
-        let plans = walker.walk(Self.byTime([30, 29, 70, 69]))
-        // After a jump it goes on in the direction in which it began.
-        #expect(plans[1] == .plan(Self.byTime([28, 27])))
-        #expect(plans[2] == .plan(Self.byTime([69, 68])))
-        #expect(plans[3] == .plan(Self.byTime([68, 67])))
-    }
-
-    @Test func theTurnDropsWhatWasPlannedByName() {
-        var walker = Walker()
-        _ = walker.walk(Self.byTime([30]))
-        let second = Self.byTime([31])[0]
-        let now = ContinuousClock.now
-        #expect(
-            walker.policy.passed(second, in: 1, orders: [Self.spread], opened: now, wasThere: false, isComplete: false)
-                == .drop)
-        #expect(walker.policy.completed(second, in: 1) == .plan(Self.byTime([32, 33])))
-        #expect(walker.policy.completed(second, in: 1) == .nothing)
-    }
-
-    @Test func aJumpKeepsTheOrder() {
-        var walker = Walker()
-        let plans = walker.walk(Self.byTime([30, 31, 80, 81]))
-        #expect(plans[2] == .plan(Self.byTime([81, 82])))
-        #expect(plans[3] == .plan(Self.byTime([82, 83])))
-    }
-
     @Test func aStepByNameTurnsBack() {
         var walker = Walker()
         let here = Self.byTime([31])[0]
@@ -155,12 +127,6 @@ import Testing
         #expect(plans[4] == .plan([here, here - 1]))
         // Forgotten with the order: a jump by name goes on upwards.
         #expect(walker.walk([5]) == [.plan([6, 7])])
-    }
-
-    @Test func theEndOfTheOrderEndsThePlan() {
-        var walker = Walker()
-        let plans = walker.walk(Self.byTime([94, 95, 96]))
-        #expect(plans.dropFirst() == [.plan(Self.byTime([96])), .plan([])])
     }
 
     /// A viewer that reads two ahead and one behind by itself, as gThumb does.
@@ -238,27 +204,6 @@ import Testing
         #expect(turns > 100 && stays > 100 && returns > 100, "\(turns) \(stays) \(returns)")
     }
 
-    /// Where the order by time has nothing to tell, it changes nothing but the first plans.
-    ///
-    /// Every walk of four pictures among seven.
-    @Test(arguments: [Duration.milliseconds(5), .seconds(1)], [true, false])
-    func theSameOrderOrItsReverseChangesNothing(pause: Duration, wasThere: Bool) {
-        let same = Self.order(7, factor: 1)
-        let reverse = PictureOrder(.byTime, places: (0..<7).reversed(), indices: (0..<7).reversed())
-        for number in 0..<2401 {
-            var rest = number
-            let indices = (0..<4).map { _ in
-                defer { rest /= 7 }
-                return rest % 7
-            }
-            var walkers = [Walker](repeating: Walker(), count: 3)
-            let expected = walkers[0].walk(indices, nil, pause: pause, wasThere: wasThere)
-            #expect(walkers[1].walk(indices, same, pause: pause, wasThere: wasThere) == expected)
-            let plans = walkers[2].walk(indices, reverse, pause: pause, wasThere: wasThere)
-            #expect(plans.map(Self.withoutNextByTime) == expected)
-        }
-    }
-
     /// Windows have 2, 4, 8 or more places; a third one is the very next by time, as long as nothing tells the order.
     private static func withoutNextByTime(_ decision: Decision) -> Decision {
         if case .plan(let places) = decision, places.count == 3 { .plan(Array(places.prefix(2))) } else { decision }
@@ -287,32 +232,20 @@ import Testing
 
     // MARK: - The cache
 
-    static let size = 200_000
-
     static func neighbours(_ index: Int) -> Neighbours {
         Neighbours(directory: 1, index: index, orders: [spread]) { place in
-            (0..<97).contains(place) ? Sample.picture(Int64(place), size: Int64(size)) : nil
+            (0..<97).contains(place) ? Sample.picture(Int64(place), size: Int64(PreloadTests.size)) : nil
         }
-    }
-
-    static func bytes(_ index: Int) -> [UInt8] { Sample.jpeg(size, seed: UInt64(index)) }
-
-    func open(_ index: Int, _ bench: Bench) throws -> OpenPicture {
-        bench.clock.advance(by: .seconds(1))
-        return try bench.open(Sample.picture(Int64(index), size: Int64(Self.size)), neighbours: Self.neighbours(index))
     }
 
     /// Reads a picture whose download is the request of this number.
     func read(_ index: Int, request: Int, _ bench: Bench) async throws {
-        let picture = try open(index, bench)
-        async let content = picture.bytes(offset: 0, count: Self.size)
-        await bench.transport.waitForRequest(at: request).answer(Self.bytes(index))
-        #expect(try await content.content == Self.bytes(index))
-        picture.close()
-    }
-
-    func numbers(_ bench: Bench) -> [Int] {
-        bench.transport.urls.compactMap { Int($0.dropFirst("https://i.example/".count).prefix { $0 != "_" }) }
+        bench.clock.advance(by: .seconds(1))
+        let bytes = PreloadTests.bytes(index)
+        let picture = Sample.picture(Int64(index), size: Int64(bytes.count))
+        let open = try bench.open(picture, neighbours: Self.neighbours(index))
+        #expect(try await bench.read(open, bytes.count, at: request, bytes).content == bytes)
+        open.close()
     }
 
     @Test func theTurnForgetsTheQueueByName() async throws {
@@ -324,10 +257,11 @@ import Testing
         try await read(places[1], request: 2, bench)
         // It gave its connection to the reader, and goes on now.
         #expect(byName.isCancelled)
-        await bench.transport.waitForRequest(at: 3).answer(Self.bytes(places[0] + 1))
-        await bench.transport.waitForRequest(at: 4).answer(Self.bytes(places[2]))
-        await bench.transport.waitForRequest(at: 5).answer(Self.bytes(places[3]))
+        await bench.transport.waitForRequest(at: 3).answer(PreloadTests.bytes(places[0] + 1))
+        await bench.transport.waitForRequest(at: 4).answer(PreloadTests.bytes(places[2]))
+        await bench.transport.waitForRequest(at: 5).answer(PreloadTests.bytes(places[3]))
         await bench.settle()
-        #expect(numbers(bench) == [places[0], places[0] + 1, places[1], places[0] + 1, places[2], places[3]])
+        #expect(
+            PreloadTests.numbers(bench) == [places[0], places[0] + 1, places[1], places[0] + 1, places[2], places[3]])
     }
 }

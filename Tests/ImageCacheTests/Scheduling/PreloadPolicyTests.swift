@@ -52,15 +52,6 @@ import Testing
         #expect(policy.completed(5, in: 1) == .nothing)
     }
 
-    @Test func aBulkWalkWidensStepByStepAndAPauseEndsIt() {
-        var policy = PreloadPolicy(ordinary: 2, slots: TransferSlots(all: 16))
-        let quick = walk([1, 2, 3, 4, 5], pause: .milliseconds(5), wasThere: false, policy: &policy)
-        #expect(
-            quick.map(width) == [2, 4, 8, 12, 12])
-        let slow = walk([6], pause: .seconds(9), policy: &policy)
-        #expect(slow.map(width) == [2])
-    }
-
     @Test func aLongWalkLooksAsFarAheadAsItHasCome() {
         var policy = PreloadPolicy(ordinary: 2, slots: TransferSlots(all: 16))
         let widths = walk(Array(1...40), pause: .milliseconds(5), wasThere: false, policy: &policy).map(width)
@@ -142,11 +133,6 @@ import Testing
         #expect(walk([7, 6], pause: .seconds(1), directory: 2, policy: &policy) == [.plan([8, 9]), .plan([5, 4])])
         #expect(policy.width(of: 1) == 4)
         #expect(policy.width(of: 2) == 2)
-    }
-
-    @Test func noneIsOff() {
-        var policy = PreloadPolicy(ordinary: 0, slots: TransferSlots(all: 16))
-        #expect(walk([1, 2, 3], pause: .zero, policy: &policy) == [.nothing, .nothing, .nothing])
     }
 
     @Test func walksRememberedAreBounded() {

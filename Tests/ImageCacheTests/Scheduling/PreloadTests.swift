@@ -34,13 +34,6 @@ import Testing
     /// A tier that has nothing, and is so distant that two pictures come too late from it.
     struct DistantTier: PictureTier {
         let further = 2
-        func fetch(_ picture: PictureID, length: Int64?, urgency: Urgency, into sink: PictureSink) async -> Bool {
-            false
-        }
-        func keep(_ picture: PictureID, at path: String, length: Int64, hash: UInt64) {}
-        func hostBrought(_ bytes: Int64, firstAfter: Duration, in duration: Duration) {}
-        func giveUp(_ picture: PictureID) {}
-        func distrust(_ picture: PictureID) {}
     }
 
     @Test func besideADistantTierReadingOneBringsFour() async throws {
@@ -93,9 +86,7 @@ import Testing
                 Sample.picture(Int64($0), size: size($0))
             }
             let picture = try bench.open(Sample.picture(Int64(number), size: size(number)), neighbours: neighbours)
-            async let bytes = picture.bytes(offset: 0, count: Self.size)
-            await bench.transport.waitForRequest(at: number - 1).answer(Self.bytes(number))
-            _ = try await bytes
+            _ = try await bench.read(picture, Self.size, at: number - 1, Self.bytes(number))
             picture.close()
         }
         let requests = await bench.transport.waitForRequests(5)
@@ -146,17 +137,13 @@ import Testing
             return
         }
         let second = try open(2, bench)
-        async let two = second.bytes(offset: 0, count: Self.size)
-        await bench.transport.waitForRequest(at: 2).answer(Self.bytes(2))
-        #expect(try await two.content == Self.bytes(2))
+        #expect(try await bench.read(second, Self.size, at: 2, Self.bytes(2)).content == Self.bytes(2))
     }
 
     @Test func preloadsStopWhereTheBudgetEnds() async throws {
         let bench = try Bench(budget: 500_000, preload: 2)
         let first = try open(1, bench)
-        async let one = first.bytes(offset: 0, count: Self.size)
-        await bench.transport.waitForRequest(at: 0).answer(Self.bytes(1))
-        _ = try await one
+        _ = try await bench.read(first, Self.size, at: 0, Self.bytes(1))
         await bench.transport.waitForRequest(at: 1).answer(Self.bytes(2))
         await bench.settle()
         // One and two fill the budget; three would push out what is open or was just brought.

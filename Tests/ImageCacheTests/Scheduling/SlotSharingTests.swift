@@ -60,58 +60,6 @@ import Testing
         }
     }
 
-    @Test(arguments: 1...8) func readersNeverWaitForPreloads(slots: Int) {
-        var model = Model(slots: slots)
-        for number in 1...20 as ClosedRange<UInt64> { model.add(number) }
-        model.pump()
-        let preloads = model.requests.values.flatMap(\.self).sorted()
-        for number in 101...(100 + UInt64(slots)) { model.add(number, isAwaited: true) }
-        model.pump()
-        #expect(model.count == slots && model.unread == 0)
-        // The youngest goes first, and all of them in the end.
-        let given = model.taken.compactMap { if case .giveUp(_, let number) = $0 { number } else { nil } }
-        #expect(given == preloads.reversed())
-        // What comes beyond the slots waits in the transport, and takes nothing from other readers.
-        model.add(200, isAwaited: true)
-        model.pump()
-        #expect(model.count == slots + 1 && model.taken.count == preloads.count)
-    }
-
-    /// Giving way costs a connection: who has the picture open without waiting for it takes none.
-    @Test func whoDoesNotWaitTakesNobodysSlot() {
-        var model = Model(slots: 1)
-        model.add(1)
-        model.pump()
-        model.add(2, isRead: true)
-        model.pump()
-        #expect(model.taken.isEmpty && model.requests[2] == [])
-        model.downloads[2]?.isAwaited = true
-        model.pump()
-        #expect(model.taken.count == 1 && model.requests[2]?.count == 1)
-    }
-
-    /// One that somebody waited for, who left: it gives way to those who wait in the transport.
-    @Test func whatIsReadNoMoreGivesWayToo() {
-        var model = Model(slots: 1)
-        model.add(1, isAwaited: true)
-        model.add(2, isAwaited: true)
-        model.pump()
-        #expect(model.count == 2)
-        model.downloads[1]?.isAwaited = false
-        model.downloads[1]?.isRead = false
-        model.pump()
-        #expect(model.count == 1 && model.requests[1] == [])
-        // Nobody waits: what has a slot keeps it.
-        model.add(3, isAwaited: true)
-        model.pump()
-        for number in [2, 3] as [UInt64] {
-            model.downloads[number]?.isAwaited = false
-            model.downloads[number]?.isRead = false
-        }
-        model.pump()
-        #expect(model.count == 2)
-    }
-
     /// Whatever happens in whatever order: it ends, no reader waits while somebody else has a slot, and the slots are kept to.
     @Test(arguments: 0..<60) func boundsHoldForAnyOrderOfEvents(seed: Int) {
         var dice = Random(seed: UInt64(seed))

@@ -135,29 +135,5 @@ import Testing
                 [false, true, true],
             ])
     }
-
-    @Test func aCacheThatIsConvertedLosesNothing() async throws {
-        let scratch = try RecordedCache.unpacked("v1")
-        let copies = try await copies(of: scratch.cache, in: scratch) {
-            let bench = try Bench(scratch)
-            await bench.settle()
-            await bench.cache.close()
-        }
-        #expect(copies.count > 15)
-        for copy in copies + [scratch.cache] {
-            let bench = try Bench(scratch, directory: copy)
-            #expect(bench.cache.status().storedBytes == 15_000)
-            #expect(bench.cache.isPinned(RecordedCache.picture(4).id))
-            if copy != scratch.cache { await bench.settle() }
-            for number in Int64(1)...5 {
-                let bytes = RecordedCache.bytes(number)
-                #expect(try await read(RecordedCache.picture(number), bytes, bench) == bytes)
-            }
-            #expect(bench.transport.requests.isEmpty)
-            await bench.cache.close()
-            try checkRest(copy)
-            #expect(!FileManager.default.fileExists(atPath: copy + "/index.sqlite"))
-        }
-    }
 }
 #endif

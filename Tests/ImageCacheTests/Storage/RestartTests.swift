@@ -9,6 +9,16 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct RestartTests {
     private let scratch = TemporaryFolder()
+
+    /// Other users are spoken of only where a file system keeps no rights.
+    @Test func aDirectoryThatOthersCouldReadIsClosedToThem() throws {
+        #expect(mkdir(scratch.cache, 0o755) == 0)
+        let bench = try Bench(scratch)
+        let attributes = try FileManager.default.attributesOfItem(atPath: scratch.cache)
+        #expect(attributes[.posixPermissions] as? Int == 0o700)
+        #expect(bench.events.all.isEmpty)
+    }
+
     // MARK: - A directory that goes in mid-work
 
     /// The pictures that come after that are stored, and what was pinned is pinned.
@@ -79,25 +89,6 @@ import Testing
         try FileManager.default.removeItem(atPath: scratch.cache + "/v2")
         try await bench.store(Sample.picture(3, size: 70_000), bytes)
         #expect(bench.cache.storedSize(of: Sample.picture(3, size: nil).id) == 70_000)
-    }
-
-    @Test func aClosedCacheResumesWithEveryByte() async throws {
-        let bytes = Sample.jpeg(500_000)
-        let picture = Sample.picture(1, size: 500_000)
-        let first = try Bench(scratch)
-        let open = try first.open(picture)
-        let reader = Task { try await open.bytes(offset: 0, count: 500_000) }
-        let request = await first.transport.waitForRequest(at: 0)
-        request.begin(bytes, to: 123_456)
-        await first.cache.close()
-        #expect(await failure { try await reader.value } == .cancelled)
-        let second = try Bench(scratch)
-        let again = try second.open(picture)
-        async let whole = again.bytes(offset: 0, count: 500_000)
-        let rest = await second.transport.waitForRequest(at: 0)
-        #expect(rest.asked == "123392-499999")
-        rest.answer(bytes)
-        #expect(try await whole.content == bytes)
     }
 
     /// One bit was flipped, or the file is another picture's.
@@ -219,9 +210,7 @@ import Testing
         #expect(try open.availableBytes(offset: 0, count: 10) == nil)
         #expect(bench.cache.storedSize(of: picture.id) == nil)
         #expect(bench.cache.state(of: picture.id) == .absent)
-        async let whole = open.bytes(offset: 0, count: 5_000)
-        await bench.transport.waitForRequest(at: 1).answer(Sample.jpeg(5_000))
-        #expect(try await whole.content == Sample.jpeg(5_000))
+        #expect(try await bench.read(open, 5_000, at: 1, Sample.jpeg(5_000)).content == Sample.jpeg(5_000))
         open.close()
         await bench.settle()
         #expect(bench.cache.state(of: picture.id) == .stored(length: 5_000))
@@ -230,26 +219,5 @@ import Testing
     @Test func aLinkInPlaceOfTheDirectoryIsRefused() throws {
         try FileManager.default.createSymbolicLink(atPath: scratch.cache, withDestinationPath: "/tmp")
         #expect(throws: Failure.self) { try Bench(scratch) }
-    }
-
-    @Test func marksAreSetAndTold() async throws {
-        let bench = try Bench(scratch)
-        let tag = try String(contentsOfFile: scratch.cache + "/CACHEDIR.TAG", encoding: .utf8)
-        #expect(tag.hasPrefix("Signature: 8a477f597d28d172789f06886806bc55\n"))
-        #expect(tag.contains("rankfs") && tag.contains("https://bford.info/cachedir/"))
-        #expect(FileManager.default.fileExists(atPath: scratch.cache + "/.nomedia"))
-        #expect(FileManager.default.fileExists(atPath: scratch.cache + "/.trackerignore"))
-        // A mark that this file system cannot hold is reported; every other one is there.
-        let unmarked = Set(
-            bench.events.all.compactMap { event in
-                if case .unmarked(let mark, _) = event { mark } else { nil }
-            })
-        let missing = try ImageCache.inspect(directory: scratch.cache).missingMarks.map { $0.prefix { $0 != ":" } }
-        #expect(Set(missing.map(String.init)) == unmarked)
-        try FileManager.default.removeItem(atPath: scratch.cache + "/.nomedia")
-        #expect(try ImageCache.inspect(directory: scratch.cache).missingMarks.contains(".nomedia: missing"))
-        try await bench.store(Sample.picture(1, size: 5_000), Sample.jpeg(5_000))
-        let found = try ImageCache.inspect(directory: scratch.cache)
-        #expect(found.pictures == 1 && found.bytes == 5_000)
     }
 }
