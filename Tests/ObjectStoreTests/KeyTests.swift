@@ -140,17 +140,6 @@ import Testing
         try await ring.others(than: try #require(Self.keys(number)), by: clock.now + .seconds(60))?.keyID
     }
 
-    @Test func changedKeysAreReadAtTheNextExamination() async throws {
-        let ring = try ring()
-        place.set { ($0.number, $0.isChanged) = (2, true) }
-        #expect(try await present(ring) == "K1")
-        clock.advance(by: KeyRing.interval)
-        #expect(try await present(ring) == "K2")
-        clock.advance(by: KeyRing.interval)
-        #expect(try await present(ring) == "K2")
-        #expect(place.readings == 1)
-    }
-
     @Test func keysStayWhileTheirPlaceIsBeingWritten() async throws {
         let ring = try ring()
         place.set { ($0.number, $0.isChanged, $0.failure) = (2, true, .refused("half a file")) }

@@ -1,22 +1,19 @@
 import Foundation
 import Media
+import TestSupport
 import Testing
 
 @testable import RankFS
 
 /// Which thumbnails are known to be rankfs's own, and that no other one is ever removed.
-@Suite final class LedgerTests: Sendable {
-    private let folder = FileManager.default.temporaryDirectory.appending(path: "rankfs-\(UUID().uuidString)")
-    private var ledger: ThumbnailLedger { ThumbnailLedger(path: folder.appending(path: "list").path) }
+@Suite struct LedgerTests {
+    private let folder = TemporaryFolder()
+    private var ledger: ThumbnailLedger { ThumbnailLedger(path: folder.path + "/list") }
     private var store: HomeThumbnails { store(with: ledger) }
 
     private func store(with ledger: ThumbnailLedger) -> HomeThumbnails {
         HomeThumbnails(path: folder.path + "/thumbnails", ledger: ledger, user: geteuid(), mountPoint: "/m")
     }
-
-    init() throws { try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true) }
-
-    deinit { try? FileManager.default.removeItem(at: folder) }
 
     private func thumbnail(_ number: Int, _ size: ThumbnailSize = .large) -> Thumbnail {
         Thumbnail(uri: "file:///m/\(number).jpg", size: size, modified: 1, length: nil)
@@ -70,7 +67,7 @@ import Testing
     /// Whatever a damaged or forged ledger says, only thumbnails of rankfs's under their own names are removed.
     @Test(arguments: ["letter.txt", "large/letter.png", "thumbnails/large/../../letter.txt"])
     func aForgedNoteRemovesNothing(name: String) throws {
-        let file = folder.appending(path: name)
+        let file = folder.url.appending(path: name)
         try FileManager.default.createDirectory(
             at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
         try Data(try bytes(thumbnail(1))).write(to: file)
@@ -81,7 +78,7 @@ import Testing
 
     @Test func aLinkIsNotFollowed() throws {
         try write(1..<2)
-        let target = folder.appending(path: "target.png").path
+        let target = folder.url.appending(path: "target.png").path
         try FileManager.default.moveItem(atPath: path(thumbnail(1)), toPath: target)
         try FileManager.default.createSymbolicLink(atPath: path(thumbnail(1)), withDestinationPath: target)
         #expect(ledger.clear().files == 0)
@@ -102,7 +99,7 @@ import Testing
     }
 
     @Test func withoutANoteNothingIsWritten() throws {
-        let nowhere = ThumbnailLedger(path: folder.appending(path: "missing/list").path)
+        let nowhere = ThumbnailLedger(path: folder.url.appending(path: "missing/list").path)
         let store = store(with: nowhere)
         #expect(!store.store(try bytes(thumbnail(1)), as: thumbnail(1)))
         #expect(!isThere(1))

@@ -14,28 +14,24 @@ import Testing
 
 /// Which thumbnails are made, in which order, and what they cost.
 @Suite(.timeLimit(.minutes(1))) final class SeederTests: Sendable {
-    private let directory = FileManager.default.temporaryDirectory.appending(path: "rankfs-\(UUID().uuidString)")
+    private let folder = TemporaryFolder()
     let transport = HeldTransport()
     let clock = ManualClock()
     private let cache: ImageCache
     private let renderer = TestPrograms.renderer()
     let preview = JPEG.encode(Pixels(width: 480, height: 360, filledWith: 90), quality: 80) ?? []
 
-    private var ledger: ThumbnailLedger { ThumbnailLedger(path: directory.path + ".list") }
-    private var paths: [String] { [directory.path, ledger.path, directory.path + ".cache"] }
+    private var directory: URL { folder.url.appending(path: "home") }
+    private var ledger: ThumbnailLedger { ThumbnailLedger(path: folder.path + "/list") }
 
     init() throws {
         cache = try ImageCache(
             CacheConfiguration(
-                directory: directory.path + ".cache", budget: 1 << 30, freeFloor: 0, preload: 0, timeout: .seconds(10),
+                directory: folder.path + "/cache", budget: 1 << 30, freeFloor: 0, preload: 0, timeout: .seconds(10),
                 networkTimeout: .seconds(10), now: { 0 }), host: ImageHost(OfflineNetwork()), report: { _ in })
-        for path in paths { LeftAtExit.remove(path) }
     }
 
-    deinit {
-        renderer.close()
-        for path in paths { try? FileManager.default.removeItem(atPath: path) }
-    }
+    deinit { renderer.close() }
 
     func seeder(
         in place: String? = nil, drawing: (any Rendering)? = nil, shared: (any SharedPreviews)? = nil,
@@ -80,6 +76,13 @@ import Testing
     /// Answers likewise that there is no preview, which nobody has to draw.
     func refuse(_ count: Int, from first: Int = 0) async {
         for index in first..<count { await transport.waitForRequest(at: index).respond(status: 404) }
+    }
+
+    /// Seeds pictures of a day, and answers so many requests for previews.
+    private func seed(_ seeder: ThumbnailSeeder, _ jobs: [ThumbnailJob], answering count: Int) async {
+        async let seeding: Void = seeder.seed("day", jobs)
+        await answer(count)
+        await seeding
     }
 
     @Test func bothSizesAreMadeOfOnePreview() async throws {
@@ -166,9 +169,7 @@ import Testing
 
     @Test func aSecondLookAsksNothing() async {
         let seeder = seeder()
-        async let seeding: Void = seeder.seed("day", jobs(3))
-        await answer(3)
-        await seeding
+        await seed(seeder, jobs(3), answering: 3)
         await seeder.seed("day", jobs(3))
         // Nor does another process, which only has the files.
         await self.seeder().seed("day", jobs(3))
@@ -216,23 +217,10 @@ import Testing
         let stale = Thumbnail(uri: thumbnail(2).uri, size: .large, modified: 77, length: nil)
         #expect(directory.store(try #require(stale.file(of: Pixels(width: 9, height: 9))), as: stale))
         let seeder = seeder()
-        async let seeding: Void = seeder.seed("day", jobs(2))
-        await answer(2)
-        await seeding
+        await seed(seeder, jobs(2), answering: 2)
         #expect(try Array(Data(contentsOf: file(thumbnail(1)))) == others)
         #expect(directory.holds(thumbnail(1, .normal)))
         #expect(directory.holds(thumbnail(2)))
-    }
-
-    @Test func whatWasSeededCanBeRemoved() async throws {
-        let seeder = seeder()
-        async let seeding: Void = seeder.seed("day", jobs(2))
-        await answer(2)
-        await seeding
-        #expect(ledger.survey().files == 4)
-        #expect(ledger.clear().files == 4)
-        #expect(
-            ThumbnailSize.allCases.allSatisfy { !FileManager.default.fileExists(atPath: file(thumbnail(1, $0)).path) })
     }
 
     /// What a window shows goes at once, before what nobody waits for; of the rest many go side by side.
@@ -310,12 +298,6 @@ import Testing
         await seeder.seed("day", jobs)
         #expect(transport.requests.count == 1)
         #expect(seeder.figures.files == 2)
-    }
-
-    @Test func aLookIsNotHeldWhenAllIsThere() async {
-        let seeder = seeder()
-        await seeder.wait { await seeder.seed("day", []) }
-        #expect(transport.requests.isEmpty)
     }
 
     @Test(arguments: [404, 403])
@@ -443,9 +425,7 @@ import Testing
 
     @Test func anotherSpellingCostsNoFurtherPreview() async throws {
         let seeder = seeder()
-        async let seeding: Void = seeder.seed("day", jobs(1))
-        await answer(1)
-        await seeding
+        await seed(seeder, jobs(1), answering: 1)
         await seeder.seed("day (decoded)", jobs(1, FileURI.Spelling.allCases))
         #expect(transport.requests.count == 1)
         for size in ThumbnailSize.allCases {
@@ -477,9 +457,7 @@ import Testing
 
     @Test func whatWasSeededIsSharedWithoutARequest() async throws {
         let seeder = seeder()
-        async let seeding: Void = seeder.seed("day", jobs(1))
-        await answer(1)
-        await seeding
+        await seed(seeder, jobs(1), answering: 1)
         #expect(shared().isValid(try #require(await seeder.file(of: shared(), jobs(1)[0]))))
         #expect(transport.requests.count == 1)
         #expect(cache.status().storedPictures == 0)
@@ -497,9 +475,7 @@ import Testing
 
     @Test func whatTheHomeDoesNotTakeIsKeptAndNotAskedAgain() async {
         let seeder = seeder(in: "/proc/nowhere")
-        async let seeding: Void = seeder.seed("day", jobs(1))
-        await answer(1)
-        await seeding
+        await seed(seeder, jobs(1), answering: 1)
         await seeder.seed("day", jobs(1))
         #expect(await seeder.file(of: shared(), jobs(1)[0]) != nil)
         #expect(transport.requests.count == 1)

@@ -144,55 +144,32 @@ import Testing
         return await outcome
     }
 
-    @Test func eachBlockIsGivenOutAsItHasCome() async throws {
-        let told = Told()
-        let headers = ObjectDescription(of: bytes, key: key).headers(secret)
-        guard case .whole(650_000, _) = try await download(bytes, into: told, headers) else {
-            Issue.record("not whole")
-            return
-        }
-        #expect(told.proven.withLock { $0 } == [131_072, 262_144, 393_216, 524_288, 650_000])
-    }
+    /// What is wrong with an object or its headers, or with what the sink makes of it.
+    enum Fault: Sendable { case none, damaged, longer, stranger, refusedAt(Int64) }
 
-    @Test func aBlockThatIsDamagedEndsWithTheOnesBeforeIt() async throws {
-        let told = Told()
-        let headers = ObjectDescription(of: bytes, key: key).headers(secret)
-        var damaged = bytes
-        damaged[300_000] ^= 1
-        guard case .wrong = try await download(damaged, into: told, headers) else {
-            Issue.record("not wrong")
-            return
+    @Test(
+        arguments: [
+            (.none, "whole", [131_072, 262_144, 393_216, 524_288, 650_000]),
+            // It ends with the blocks before it.
+            (.damaged, "wrong", [131_072, 262_144]), (.longer, "wrong", nil),
+            // What is no picture is wrong whoever wrote it.
+            (.refusedAt(131_072), "wrong", nil), (.refusedAt(650_000), "wrong", nil),
+            // Of an object without proof no byte is taken.
+            (.stranger, "unproven", []),
+        ] as [(Fault, String, [Int64]?)])
+    func eachBlockIsGivenOutIfItIsRight(fault: Fault, expected: String, proven: [Int64]?) async throws {
+        var (sent, described, signer, told) = (bytes, bytes, secret, Told())
+        switch fault {
+        case .none: break
+        case .damaged: sent[300_000] ^= 1
+        case .longer: described.removeLast()
+        case .stranger: signer = other
+        case .refusedAt(let end): told = Told(refusesAt: end)
         }
-        #expect(told.proven.withLock { $0 } == [131_072, 262_144])
-    }
-
-    @Test func whatIsNoPictureIsWrongWhoeverWroteIt() async throws {
-        for end in [131_072, 650_000] as [Int64] {
-            let told = Told(refusesAt: end)
-            let headers = ObjectDescription(of: bytes, key: key).headers(secret)
-            guard case .wrong = try await download(bytes, into: told, headers) else {
-                Issue.record("not wrong")
-                continue
-            }
-        }
-    }
-
-    @Test func ofAnObjectWithoutProofNoByteIsTaken() async throws {
-        let told = Told()
-        let headers = ObjectDescription(of: bytes, key: key).headers(other)
-        guard case .unproven = try await download(bytes, into: told, headers) else {
-            Issue.record("taken")
-            return
-        }
-        #expect(told.proven.withLock { $0 }.isEmpty)
-    }
-
-    @Test func moreBytesThanDescribedAreWrong() async throws {
-        let told = Told()
-        let headers = ObjectDescription(of: Array(bytes.dropLast()), key: key).headers(secret)
-        guard case .wrong = try await download(bytes, into: told, headers) else {
-            Issue.record("taken")
-            return
-        }
+        let headers = ObjectDescription(of: described, key: key).headers(signer)
+        let outcome = try await download(sent, into: told, headers)
+        #expect("\(outcome)".hasPrefix(expected), "\(outcome)")
+        if case .whole(let length, _) = outcome { #expect(length == 650_000) }
+        if let proven { #expect(told.proven.withLock { $0 } == proven) }
     }
 }

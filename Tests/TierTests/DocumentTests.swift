@@ -48,24 +48,6 @@ import Testing
         }
     }
 
-    @Test func whatOneWasToldTheOtherDoesNotAsk() async throws {
-        let service = Service()
-        let (first, _) = try machine("1")
-        let told = try await clock.passing {
-            let told = try await first.value("page/1", isFresh: { _, _ in true }) { await service.answer("told") }
-            await first.settle()
-            return told
-        }
-        #expect(told == "told")
-        let (second, store) = try machine("2")
-        let shared = try await second.value("page/1", isFresh: { _, _ in true }) { await service.answer("again") }
-        #expect(shared == "told")
-        #expect(await service.asked == 1)
-        #expect(store.figures.answersShared == 1)
-        // The lease is given back when there is nothing more to ask.
-        try await clock.passing { while !memory.keys("leases").isEmpty { await Task.yield() } }
-    }
-
     @Test func aDocumentIsCompressedAndOneThatIsNotIsRead() async throws {
         let first = try machine("1").document
         try await clock.passing {
@@ -122,26 +104,6 @@ import Testing
         #expect(found == ["2", "asked", "2", "old", "8"])
     }
 
-    @Test func withASecretAnAnswerOfStrangersIsNone() async throws {
-        let secret = try #require(ObjectSecret(Array("a secret of 128 bits".utf8)))
-        let stranger = try machine("stranger").document
-        _ = try await clock.passing {
-            _ = try await stranger.value("page/1", isFresh: { _, _ in true }) { "forged" }
-            await stranger.settle()
-        }
-        let first = try machine("1", secret: secret)
-        #expect(try await told(first.document, "page/1", "right", isWritten: true) == "right")
-        #expect(first.store.figures.wrong == 0)
-        // It has taken the stranger's place.
-        let second = try machine("2", secret: secret).document
-        #expect(try await second.value("page/1", isFresh: { _, _ in true }) { "again" } == "right")
-        // The proof is that of these bytes.
-        memory.change(key.text) { $0.bytes[$0.bytes.count - 1] ^= 1 }
-        let third = try machine("3", secret: secret)
-        #expect(try await told(third.document, "page/1", "again") == "again")
-        #expect(third.store.figures.wrong == 1)
-    }
-
     @Test func oneWaitsAsLongAsAnotherMachineBringsSomething() async throws {
         let holder = try machine("holder").document
         let waiting = try machine("waiting")
@@ -175,44 +137,6 @@ import Testing
         #expect(await service.asked == 3)
     }
 
-    @Test func whoComesMeanwhileWaitsForTheAnswer() async throws {
-        let service = Service()
-        let (machines, gate) = (try (1...8).map { try machine("\($0)").document }, AsyncStream<Void>.makeStream())
-        let answers = try await clock.passing {
-            try await withThrowingTaskGroup(of: String.self) { group in
-                for document in machines {
-                    group.addTask {
-                        try await document.value("page/1", isFresh: { _, _ in true }) {
-                            gate.continuation.finish()
-                            for await _ in gate.stream {}
-                            return await service.answer("told")
-                        }
-                    }
-                }
-                return try await group.reduce(into: []) { $0.append($1) }
-            }
-        }
-        #expect(answers == Array(repeating: "told", count: 8))
-        #expect(await service.asked == 1)
-    }
-
-    @Test func whoHasWaitedLongEnoughAsksForItself() async throws {
-        let service = Service()
-        // A machine that took the lease and died.
-        let dead = TierStore(try memory.store(), time: TimeSource(clock)) { _ in }
-        guard case .held = await Leases(dead, owner: "dead").claim(key, seconds: 10) else {
-            Issue.record("no lease")
-            return
-        }
-        let (document, _) = try machine("2")
-        let began = clock.now
-        let told = try await clock.passing {
-            try await document.value("page/1", isFresh: { _, _ in true }) { await service.answer("told") }
-        }
-        #expect(told == "told")
-        #expect(clock.now - began < SharedDocument.Times.answers.patience * 1.25 + .seconds(1))
-    }
-
     @Test func numbersAreKnownWithoutAsking() async throws {
         let (first, _) = try machine("1")
         try await clock.passing {
@@ -228,16 +152,6 @@ import Testing
         #expect(await second.numbers(["size/b", "size/c", "text", "size/a"]) == [6, nil, nil, 5])
         #expect(store.figures.answersShared == 2)
         #expect(memory.log.count == before + 1)
-    }
-
-    @Test func aMachineThatEndsWritesWhatItWasTold() async throws {
-        let (first, _) = try machine("1")
-        try await clock.passing {
-            _ = try await first.value("a", isFresh: { _, _ in true }) { () -> String in "told" }
-            await first.close()
-        }
-        #expect(memory.keys("documents").count == 1)
-        #expect(memory.keys("leases").isEmpty)
     }
 
     @Test func aMachineThatEndsDoesNotWaitForWhoDoesNotAnswer() async throws {
@@ -283,21 +197,6 @@ import Testing
                 while !memory.keys("leases").isEmpty { await Task.yield() }
             }
         }
-    }
-
-    @Test func anAnswerThatIsTooOldIsAskedForAgain() async throws {
-        let service = Service()
-        let (first, _) = try machine("1")
-        try await clock.passing {
-            _ = try await first.value("x", isFresh: { _, _ in true }) { await service.answer("old") }
-            await first.settle()
-        }
-        memory.pass(601)
-        let (second, _) = try machine("2")
-        let told = try await clock.passing {
-            try await second.value("x", isFresh: { AnswerAge.holds($0, 600, $1) }) { await service.answer("new") }
-        }
-        #expect(told == "new")
     }
 
     @Test func anAnswerOfTheFutureIsAskedForAgainAndReplaced() async throws {
@@ -514,14 +413,6 @@ import Testing
             await documents.close()
         }
         #expect(memory.keys("documents").count == SharedDocument.Times.previews.kept + 1)
-    }
-
-    @Test func aSilentStoreCostsItsPatienceOnce() async throws {
-        memory.fail { _ in .silent }
-        let (document, _) = try machine("1")
-        let told = try await document.value("a", isFresh: { _, _ in true }) { () -> String in "asked" }
-        #expect(told == "asked")
-        #expect(memory.log.isEmpty)
     }
 
     @Test func onePartThatCannotBeReadCostsThatPart() throws {

@@ -4,32 +4,38 @@ import HTTP
 import Testing
 
 /// When a store is asked, and when it is left alone.
-@Suite struct HealthTests {
-    private let health = Watched()
+@Suite final class HealthTests {
+    private var health = TierHealth()
     private let start = ContinuousClock.now
 
     private func after(_ seconds: Double) -> ContinuousClock.Instant { start + .seconds(seconds) }
 
+    private func mayAsk(_ use: TierHealth.Use, now: ContinuousClock.Instant) -> Bool { health.mayAsk(use, now: now) }
+
+    private func wasBusy(_ use: TierHealth.Use, now: ContinuousClock.Instant) -> Duration {
+        health.wasBusy(use, now: now)
+    }
+
     @Test func aFailureMakesItRestAndOneTriesItOut() {
-        #expect(health.mayAsk(.read, now: start))
+        #expect(mayAsk(.read, now: start))
         health.failed(.read, .troubled("gone"), now: start)
         #expect(health.state == .rests(reason: "gone"))
-        #expect(!health.mayAsk(.read, now: after(29)))
-        #expect(!health.mayAsk(.write, now: after(29)))
-        #expect(health.mayAsk(.read, now: after(30)))
+        #expect(!mayAsk(.read, now: after(29)))
+        #expect(!mayAsk(.write, now: after(29)))
+        #expect(mayAsk(.read, now: after(30)))
         // The others wait for what becomes of the first.
-        #expect(!health.mayAsk(.read, now: after(31)))
+        #expect(!mayAsk(.read, now: after(31)))
         health.worked(.read)
         #expect(health.state == .works)
-        #expect(health.mayAsk(.read, now: after(32)))
+        #expect(mayAsk(.read, now: after(32)))
     }
 
     @Test func eachFurtherFailureMakesItRestTwiceAsLong() {
         var now = start
         for rest in [30.0, 60, 120, 240, 300, 300] {
-            #expect(health.mayAsk(.read, now: now))
+            #expect(mayAsk(.read, now: now))
             health.failed(.read, .timedOut, now: now)
-            #expect(!health.mayAsk(.read, now: now + .seconds(rest - 1)))
+            #expect(!mayAsk(.read, now: now + .seconds(rest - 1)))
             now += .seconds(rest)
         }
     }
@@ -38,21 +44,21 @@ import Testing
     func oneThatSaysAtOnceThatItIsAwayIsTriedSoon(_ error: Failure) {
         var now = start
         for rest in [2.0, 4, 5, 5] {
-            #expect(health.mayAsk(.picture, now: now))
+            #expect(mayAsk(.picture, now: now))
             health.failed(.picture, error, now: now)
-            #expect(!health.mayAsk(.read, now: now + .seconds(rest - 1)))
+            #expect(!mayAsk(.read, now: now + .seconds(rest - 1)))
             now += .seconds(rest)
         }
         // One that is silent is tried rarely, whatever it was before.
-        #expect(health.mayAsk(.read, now: now))
+        #expect(mayAsk(.read, now: now))
         health.failed(.read, .timedOut, now: now)
-        #expect(!health.mayAsk(.read, now: now + .seconds(29)))
+        #expect(!mayAsk(.read, now: now + .seconds(29)))
     }
 
     @Test func oneThatWasAwayIsBackForAllUses() {
         for use in [TierHealth.Use.write, .read] { health.failed(use, .unreachable("gone"), now: start) }
-        #expect(health.mayAsk(.read, now: after(2)))
-        #expect(!health.mayAsk(.write, now: after(2)))
+        #expect(mayAsk(.read, now: after(2)))
+        #expect(!mayAsk(.write, now: after(2)))
         health.worked(.read)
         #expect(health.state == .works)
         // One that is full is not.
@@ -63,9 +69,9 @@ import Testing
     }
 
     @Test func whatFailsAtTheSameMomentIsOneFailure() {
-        for _ in 0..<8 { _ = health.mayAsk(.read, now: start) }
+        for _ in 0..<8 { _ = mayAsk(.read, now: start) }
         for _ in 0..<8 { health.failed(.read, .troubled("gone"), now: after(2)) }
-        #expect(health.mayAsk(.read, now: after(32)))
+        #expect(mayAsk(.read, now: after(32)))
     }
 
     @Test(arguments: [
@@ -75,13 +81,13 @@ import Testing
     func whatCannotBeWrittenIsRead(_ error: Failure) {
         health.failed(.write, error, now: start)
         #expect(health.state == .readOnly(reason: error.cause))
-        #expect(health.mayAsk(.read, now: after(1)))
-        #expect(!health.mayAsk(.write, now: after(1)))
+        #expect(mayAsk(.read, now: after(1)))
+        #expect(!mayAsk(.write, now: after(1)))
         // Reading tells nothing of writing.
         health.worked(.read)
         let rest = [.full, .refused("it refused (AccessDenied)"), .unreadable("x")].contains(error) ? 30.0 : 2
-        #expect(!health.mayAsk(.write, now: after(rest - 1)))
-        #expect(health.mayAsk(.write, now: after(rest)))
+        #expect(!mayAsk(.write, now: after(rest - 1)))
+        #expect(mayAsk(.write, now: after(rest)))
         health.worked(.write)
         #expect(health.state == .works)
     }
@@ -90,27 +96,27 @@ import Testing
     func oneThatIsNotTakenTellsNothingOfOthers(_ status: Int) {
         health.failed(.write, Failure(status: status, body: []), now: start)
         #expect(health.state == .works)
-        #expect(health.mayAsk(.write, now: start))
+        #expect(mayAsk(.write, now: start))
     }
 
     @Test func whoWritesTriesBothOutAndReadersGoOn() {
         health.failed(.write, .full, now: start)
         health.failed(.read, .timedOut, now: start)
-        #expect(health.mayAsk(.write, now: after(30)))
-        #expect(!health.mayAsk(.read, now: after(30)))
+        #expect(mayAsk(.write, now: after(30)))
+        #expect(!mayAsk(.read, now: after(30)))
         health.failed(.write, .unreadable("gone"), now: after(32))
         // That tells nothing of reading: a reader tries.
-        #expect(health.mayAsk(.read, now: after(32)))
+        #expect(mayAsk(.read, now: after(32)))
         health.worked(.read)
         #expect(health.state == .readOnly(reason: "gone"))
-        #expect(!health.mayAsk(.write, now: after(33)))
+        #expect(!mayAsk(.write, now: after(33)))
     }
 
     @Test func aTrialThatNobodyWantsAnyMoreIsNone() {
         health.failed(.read, .timedOut, now: start)
-        #expect(health.mayAsk(.read, now: after(30)))
+        #expect(mayAsk(.read, now: after(30)))
         health.failed(.read, .cancelled, now: after(31))
-        #expect(health.mayAsk(.read, now: after(31)))
+        #expect(mayAsk(.read, now: after(31)))
     }
 
     @Test func oneLateWriteEndsNoOther() {
@@ -121,44 +127,44 @@ import Testing
         health.failed(.write, .timedOut, now: start)
         #expect(health.state == .readOnly(reason: Failure.timedOut.cause))
         // The trial after the rest is proof enough.
-        #expect(health.mayAsk(.write, now: after(30)))
+        #expect(mayAsk(.write, now: after(30)))
         health.failed(.write, .timedOut, now: after(31))
-        #expect(!health.mayAsk(.write, now: after(90)))
-        #expect(health.mayAsk(.write, now: after(91)))
+        #expect(!mayAsk(.write, now: after(90)))
+        #expect(mayAsk(.write, now: after(91)))
     }
 
     /// Semantics: "Shared with other machines".
     @Test func aLateLeaseEndsLeasesAlone() {
         var now = start
         for rest in [5.0, 10, 20, 40, 80, 160, 300, 300] {
-            #expect(health.mayAsk(.lease, now: now))
+            #expect(mayAsk(.lease, now: now))
             health.failed(.lease, .timedOut, now: now)
             #expect(health.state == .works)
             // What others bring in their time says nothing of it.
-            #expect(health.mayAsk(.write, now: now) && health.mayAsk(.read, now: now))
+            #expect(mayAsk(.write, now: now) && mayAsk(.read, now: now))
             health.worked(.write)
-            #expect(!health.mayAsk(.lease, now: now + .seconds(rest - 1)))
+            #expect(!mayAsk(.lease, now: now + .seconds(rest - 1)))
             now += .seconds(rest)
         }
-        #expect(health.mayAsk(.lease, now: now))
+        #expect(mayAsk(.lease, now: now))
         health.worked(.lease)
-        #expect(health.mayAsk(.lease, now: now))
+        #expect(mayAsk(.lease, now: now))
         // A full store takes no lease either.
         health.failed(.lease, .full, now: now)
         #expect(health.state == .readOnly(reason: Failure.full.cause))
-        #expect(!health.mayAsk(.lease, now: now))
+        #expect(!mayAsk(.lease, now: now))
     }
 
     /// A store that hangs and then refuses, as one that restarts.
     @Test(arguments: [Failure.answered(status: 500), .unreachable("it refuses connections"), .full, .refused("403")])
     func aLeaseThatFailsAsATrialIsTriedAgain(_ error: Failure) {
         health.failed(.lease, .timedOut, now: start)
-        #expect(health.mayAsk(.lease, now: start + .seconds(5)), "the trial")
+        #expect(mayAsk(.lease, now: start + .seconds(5)), "the trial")
         health.failed(.lease, error, now: start + .seconds(5))
         let later = start + .seconds(600)
-        #expect(health.mayAsk(.write, now: later))
+        #expect(mayAsk(.write, now: later))
         health.worked(.write)
-        #expect(health.mayAsk(.lease, now: later))
+        #expect(mayAsk(.lease, now: later))
     }
 
     @Test func slowPicturesEndPicturesAlone() {
@@ -169,21 +175,21 @@ import Testing
             Issue.record("\(health.state)")
             return
         }
-        #expect(!health.mayAsk(.picture, now: after(29)))
-        #expect(health.mayAsk(.read, now: after(29)))
-        #expect(health.mayAsk(.write, now: after(29)))
+        #expect(!mayAsk(.picture, now: after(29)))
+        #expect(mayAsk(.read, now: after(29)))
+        #expect(mayAsk(.write, now: after(29)))
         // One picture tries, and the next rest is longer.
-        #expect(health.mayAsk(.picture, now: after(30)))
-        #expect(!health.mayAsk(.picture, now: after(30)))
+        #expect(mayAsk(.picture, now: after(30)))
+        #expect(!mayAsk(.picture, now: after(30)))
         health.wasSlow(now: after(31))
-        #expect(!health.mayAsk(.picture, now: after(90)))
-        #expect(health.mayAsk(.picture, now: after(91)))
+        #expect(!mayAsk(.picture, now: after(90)))
+        #expect(mayAsk(.picture, now: after(91)))
         // One that is not there ends the rest for all; the next slow one begins another.
         health.worked(.picture)
         #expect(health.state == .works)
-        for _ in 0..<2 { #expect(health.mayAsk(.picture, now: after(92))) }
+        for _ in 0..<2 { #expect(mayAsk(.picture, now: after(92))) }
         health.wasSlow(now: after(92))
-        #expect(!health.mayAsk(.picture, now: after(93)))
+        #expect(!mayAsk(.picture, now: after(93)))
         health.wasQuick()
         #expect(health.state == .works)
     }
@@ -192,29 +198,29 @@ import Testing
     ///
     /// If it rested, all of its machines would ask the service at the same moment.
     @Test func oneWithTooManyRequestsIsAskedLessOften() {
-        let pauses = (0..<7).map { health.wasBusy(.read, now: after(Double($0) / 2)) }
+        let pauses = (0..<7).map { wasBusy(.read, now: after(Double($0) / 2)) }
         #expect(pauses == [100, 200, 400, 800, 1600, 3000, 3000].map { .milliseconds($0) })
         health.failed(.read, .answered(status: 503), now: after(7))
         #expect(health.state == .works)
         #expect(health.isBusy(now: after(5)) && !health.isBusy(now: after(7)))
         health.worked(.read)
-        #expect(health.wasBusy(.read, now: after(7)) == .milliseconds(1500))
+        #expect(wasBusy(.read, now: after(7)) == .milliseconds(1500))
         health.failed(.read, .answered(status: 503), now: after(14))
         #expect(health.state == .works)
         // Nothing has succeeded for longer than a reader waits.
         health.failed(.read, .answered(status: 503), now: after(15))
         #expect(health.state == .rests(reason: Failure.answered(status: 503).cause))
-        #expect(health.mayAsk(.read, now: after(45)))
+        #expect(mayAsk(.read, now: after(45)))
         health.failed(.read, .answered(status: 503), now: after(46))
-        #expect(!health.mayAsk(.read, now: after(105)))
+        #expect(!mayAsk(.read, now: after(105)))
     }
 
     @Test func oneThatRefusesWritesForTooManyRequestsIsRead() {
-        _ = health.wasBusy(.write, now: start)
+        _ = wasBusy(.write, now: start)
         health.worked(.read)
         health.failed(.write, .answered(status: 503), now: after(8))
         #expect(health.state == .readOnly(reason: Failure.answered(status: 503).cause))
-        #expect(health.mayAsk(.read, now: after(9)))
+        #expect(mayAsk(.read, now: after(9)))
     }
 
     @Test func threeLiesInARowAreNoAccident() {
@@ -228,12 +234,12 @@ import Testing
         #expect(health.state == .rests(reason: "its objects are damaged"))
         // What was under way then says nothing of the others.
         for use in [TierHealth.Use.read, .picture, .write, .lease] { health.worked(use) }
-        #expect(!health.mayAsk(.read, now: after(29)))
-        #expect(health.mayAsk(.read, now: after(30)))
+        #expect(!mayAsk(.read, now: after(29)))
+        #expect(mayAsk(.read, now: after(30)))
         health.worked(.read)
         #expect(health.state == .works)
         health.lied(now: after(31))
-        #expect(!health.mayAsk(.read, now: after(32)))
+        #expect(!mayAsk(.read, now: after(32)))
     }
 
     @Test func aReasonThatIsASentenceIsPartOfOne() {
@@ -243,42 +249,15 @@ import Testing
 
     /// Semantics: "Shared with other machines".
     @Test func picturesAloneMayBeTooMany() {
-        _ = health.wasBusy(.picture, now: start)
+        _ = wasBusy(.picture, now: start)
         for use in [TierHealth.Use.read, .write, .lease] { health.worked(use) }
         health.failed(.picture, .answered(status: 503), now: after(7))
         #expect(health.state == .works)
         health.failed(.picture, .answered(status: 503), now: after(8))
         #expect(health.state == .picturesRest(reason: Failure.answered(status: 503).cause))
-        #expect(!health.mayAsk(.picture, now: after(37)) && health.mayAsk(.read, now: after(37)))
-        #expect(health.mayAsk(.picture, now: after(38)))
+        #expect(!mayAsk(.picture, now: after(37)) && mayAsk(.read, now: after(37)))
+        #expect(mayAsk(.picture, now: after(38)))
         health.worked(.picture)
         #expect(health.state == .works)
     }
-}
-
-/// The state of one store, as expectations can ask it.
-private final class Watched {
-    private var health = TierHealth()
-
-    var state: TierState { health.state }
-
-    func mayAsk(_ use: TierHealth.Use, now: ContinuousClock.Instant) -> Bool { health.mayAsk(use, now: now) }
-
-    func worked(_ use: TierHealth.Use) { health.worked(use) }
-
-    func failed(_ use: TierHealth.Use, _ error: Failure, now: ContinuousClock.Instant) {
-        health.failed(use, error, now: now)
-    }
-
-    func wasBusy(_ use: TierHealth.Use, now: ContinuousClock.Instant) -> Duration { health.wasBusy(use, now: now) }
-
-    func isBusy(now: ContinuousClock.Instant) -> Bool { health.isBusy(now: now) }
-
-    func lied(now: ContinuousClock.Instant) { health.lied(now: now) }
-
-    func toldTheTruth() { health.toldTheTruth() }
-
-    func wasQuick() { health.wasQuick() }
-
-    func wasSlow(now: ContinuousClock.Instant) { health.wasSlow(now: now) }
 }

@@ -36,6 +36,15 @@ import Testing
         }
     }
 
+    /// Asks for the picture, of which nothing comes in time.
+    private func beLate(at index: Int = 0, isRead: Bool = true) async {
+        let found = fetch(isRead: isRead)
+        (await transport.waitForRequest(at: index)).begin()
+        await clock.waitForSleepers(1)
+        clock.advance(by: TierPace().firstBlock(of: 3000))
+        #expect(await !found.value)
+    }
+
     /// Semantics: "Shared with other machines".
     @Test func aLateDownloadSaysMuchOfAStoreThatIsOftenLate() {
         let (pace, now, late) = (TierPace(), clock.now, Duration.milliseconds(300))
@@ -85,12 +94,7 @@ import Testing
     @Test func picturesOfAStoreThatIsSilentOnceAskedRest() async throws {
         for number in 0..<TierHealth.mostAccidents {
             #expect(store.rests(.picture) == nil)
-            let found = fetch(isRead: false)
-            let held = await transport.waitForRequest(at: number)
-            held.begin()
-            await clock.waitForSleepers(1)
-            clock.advance(by: TierPace().firstBlock(of: 3000))
-            #expect(await !found.value)
+            await beLate(at: number, isRead: false)
             clock.advance(by: TierPace.shuns)
         }
         #expect(store.rests(.picture) != nil)
@@ -193,11 +197,7 @@ import Testing
     }
 
     @Test func aStoreThatIsShunnedIsTriedByPreloadsFirst() async throws {
-        let first = fetch()
-        (await transport.waitForRequest(at: 0)).begin()
-        await clock.waitForSleepers(1)
-        clock.advance(by: TierPace().firstBlock(of: 3000))
-        #expect(await !first.value)
+        await beLate()
         #expect(await !fetch(isRead: false).value)
         clock.advance(by: TierPace.shuns)
         #expect(await !fetch().value)
@@ -210,11 +210,7 @@ import Testing
 
     @Test(arguments: [false, true])
     func aReaderWhoJoinsTheProbeOfAFarStoreAsksTheHost(_ isLate: Bool) async throws {
-        let first = fetch()
-        (await transport.waitForRequest(at: 0)).begin()
-        await clock.waitForSleepers(1)
-        clock.advance(by: TierPace().firstBlock(of: 3000))
-        #expect(await !first.value)
+        await beLate()
         clock.advance(by: TierPace.shuns)
         let urgency = Urgency()
         let probe = Task { await pictures.fetch(picture, length: 3000, urgency: urgency, into: .ignoring) }

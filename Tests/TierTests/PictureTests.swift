@@ -83,17 +83,6 @@ import Testing
         }
     }
 
-    @Test func whatOneDownloadedTheOtherHas() async throws {
-        try await bring()
-        #expect(memory.keys("pictures").count == 1)
-        // Given back once the picture is there.
-        #expect(memory.keys("leases").isEmpty)
-        let second = try machine("second")
-        #expect(await fetch(second).map { $0 == bytes } == true)
-        #expect(second.store.figures.hits == 1)
-        #expect(second.store.figures.misses == 0)
-    }
-
     @Test(arguments: [(TierStore.renewedAfter - 1, 0), (TierStore.renewedAfter, 1)])
     func aPictureThatIsReadIsAsOldAsItsLastReadingToAWeek(_ age: Int64, _ renewals: Int) async throws {
         memory.add(key, bytes)
@@ -204,14 +193,6 @@ import Testing
         #expect(second.uploads.waiting == 0)
     }
 
-    @Test func aMachineThatDiesCostsTheOthersTheirPatience() async throws {
-        let (dead, second) = (try machine("dead"), try machine("second"))
-        #expect(await fetch(dead) == nil)
-        let began = clock.now
-        #expect(try await clock.passing { await fetch(second) } == nil)
-        #expect(clock.now - began < TierPace.longestPatience)
-    }
-
     /// Waits until the store is asked no more while time stands still, and somebody waits for that.
     private func quiet() async {
         var seen = -1
@@ -289,18 +270,6 @@ import Testing
         let found = try await clock.passing { await fetch(second) }
         #expect(found.map { $0 == bytes } == true)
         try await clock.passing { while !memory.keys("leases").isEmpty { await Task.yield() } }
-    }
-
-    @Test func whoGivesUpLetsOthersGo() async throws {
-        let (first, second) = (try machine("first"), try machine("second"))
-        #expect(await fetch(first) == nil)
-        first.pictures.giveUp(picture)
-        let found = try await clock.passing {
-            while !memory.keys("leases").isEmpty { await Task.yield() }
-            return await fetch(second)
-        }
-        #expect(found == nil)
-        #expect(memory.keys("leases").count == 1)
     }
 
     @Test(arguments: ["flipped", "short", "length", "copied"])
@@ -439,11 +408,6 @@ import Testing
         #expect(memory.log.count - before < 300)
     }
 
-    @Test func anotherLengthThanTheOneShownIsNoneOfIt() async throws {
-        try await bring()
-        #expect(await fetch(try machine("second"), length: 2999) == nil)
-    }
-
     /// Two machines that disagree do not replace each other's object all the time.
     @Test(arguments: [AnswerAge.changing - 1, AnswerAge.changing])
     func anObjectOfAnotherLengthIsReplacedByWhatTheServiceHas(_ age: Int64) async throws {
@@ -493,38 +457,6 @@ import Testing
             while next.store.figures.uploads == 0 { await Task.yield() }
         }
         #expect(memory.object(key)?.bytes == bytes && memory.count("DELETE \(key)") == 0)
-    }
-
-    @Test func aStoreThatIsAwayCostsOneRequest() async throws {
-        memory.fail { _ in .unreachable }
-        let machine = try machine("first")
-        for _ in 0..<3 { #expect(await fetch(machine) == nil) }
-        #expect(machine.store.rests(.read) != nil)
-    }
-
-    @Test func aSilentStoreIsLeftAfterItsTime() async throws {
-        try await bring()
-        memory.fail { _ in .silent }
-        let second = try machine("second")
-        let began = clock.now
-        #expect(try await clock.passing { await fetch(second) } == nil)
-        #expect(clock.now - began < TierStore.patience + .seconds(1))
-    }
-
-    @Test func whatCouldNotBeBroughtWaitsForTheNextRun() async throws {
-        memory.fail { $0.method == .put ? .status(507, "") : nil }
-        let first = try machine("first")
-        try await clock.passing {
-            try keep(first)
-            while memory.count("PUT pictures") == 0 { await Task.yield() }
-            await first.uploads.close()
-        }
-        #expect(memory.keys("pictures").isEmpty)
-        memory.fail(nil)
-        let next = try machine("first")
-        next.uploads.resume()
-        try await clock.passing { while memory.keys("pictures").isEmpty { await Task.yield() } }
-        #expect(await fetch(try machine("second")).map { $0 == bytes } == true)
     }
 
     @Test func aStoreThatIsBackGetsWhatWasDownloadedMeanwhile() async throws {

@@ -57,9 +57,18 @@ import Testing
         }
     }
 
-    @Test func whatStrangersAreToldIsShared() async throws {
-        try await ask(machine())
-        #expect(memory.keys("documents/pixiv/").count == 3)
+    /// The same user's own machines share on request; otherwise the store is not asked either: others' answers are not one's own.
+    @Test(
+        arguments: [
+            (.signedOut, true, ["pixiv"]), (.signedOut, false, ["pixiv"]),
+            (.signedIn(UserID(rawValue: 7)), true, ["pixiv-user-7"]), (.signedIn(UserID(rawValue: 7)), false, []),
+        ] as [(SignIn, Bool, Set<Substring>)])
+    func answersReachWhoeverIsToldTheSame(_ signIn: SignIn, sharesOwn: Bool, services: Set<Substring>) async throws {
+        service.set { $0.signIn = signIn }
+        try await ask(machine(sharesOwn: sharesOwn))
+        let keys = memory.keys("documents")
+        #expect(keys.count == 3 * services.count && Set(keys.map { $0.split(separator: "/")[1] }) == services)
+        #expect(memory.log.isEmpty == services.isEmpty)
     }
 
     /// A month of the largest board has a hundred pages, which were one object of 13 MB, written with each of them; the first ten,
@@ -85,20 +94,6 @@ import Testing
         }
         #expect(service.asked == asked)
         #expect(memory.count("GET documents/") == read + 1)
-    }
-
-    @Test func whatIsToldToWhoHasSignedInReachesNobody() async throws {
-        service.set { $0.signIn = .signedIn(user) }
-        try await ask(machine())
-        // Not asked either: others' answers are not one's own.
-        #expect(memory.log.isEmpty)
-    }
-
-    @Test func whatIsToldToWhoHasSignedInReachesTheSameUserOnRequest() async throws {
-        service.set { $0.signIn = .signedIn(user) }
-        try await ask(machine(sharesOwn: true))
-        #expect(memory.keys("documents/pixiv-user-7/").count == 3)
-        #expect(memory.keys("documents/pixiv/").isEmpty)
     }
 
     @Test(arguments: [Int.max, .min, 1_000_000])

@@ -28,15 +28,18 @@ import Testing
         return (Uploads(store, list: list) { true }, store)
     }
 
-    private var hash: UInt64 { XXH3.hash(bytes) }
+    /// The upload of the picture under `pictures/` and a name.
+    private func upload(_ name: String, replaces: Bool = false) throws -> Upload {
+        Upload(
+            key: try #require(ObjectKey("pictures/\(name)")), path: path, length: 3000, hash: XXH3.hash(bytes),
+            replaces: replaces)
+    }
 
     @Test func aPictureThatTheStoreRefusesHoldsUpNoOther() async throws {
         memory.fail { $0.url.contains("/pictures/large") ? .status(400, "EntityTooLarge") : nil }
         // More than are on their way at once, each of them refused, left by the last run.
         let left = try UploadList(path: "\(folder.path)/first.sqlite", for: pool)
-        for name in (0..<Uploads.mostAtOnce).map({ "pictures/large\($0)" }) + ["pictures/small"] {
-            _ = await left.add(Upload(key: try #require(ObjectKey(name)), path: path, length: 3000, hash: hash))
-        }
+        for name in (0..<Uploads.mostAtOnce).map({ "large\($0)" }) + ["small"] { _ = await left.add(try upload(name)) }
         await left.close()
         let machine = try machine("first")
         try await clock.passing {
@@ -55,10 +58,9 @@ import Testing
 
     /// Another process has the database, as a full disk would.
     @Test func whatTheDiskTakesNoNoteOfIsGivenUpOrMadeAgainAfterAPause() async throws {
-        let key = try #require(ObjectKey("pictures/there"))
-        memory.add(key.text, bytes)
+        memory.add("pictures/there", bytes)
         let left = try UploadList(path: "\(folder.path)/first.sqlite", for: pool)
-        _ = await left.add(Upload(key: key, path: path, length: 3000, hash: hash))
+        _ = await left.add(try upload("there"))
         await left.close()
         let machine = try machine("first")
         let other = try Connection(path: "\(folder.path)/first.sqlite")
@@ -72,10 +74,7 @@ import Testing
         }
         // What cannot be listed is given up, and nobody waits for it.
         let followed = Atomic(false)
-        let new = try #require(ObjectKey("pictures/new"))
-        machine.uploads.add(Upload(key: new, path: path, length: 3000, hash: hash)) {
-            followed.store(true, ordering: .relaxed)
-        }
+        machine.uploads.add(try upload("new")) { followed.store(true, ordering: .relaxed) }
         while !followed.load(ordering: .relaxed) { await Task.yield() }
         #expect(machine.uploads.followed == 0 && machine.store.figures.dropped == 1)
         try other.execute("ROLLBACK")
@@ -86,11 +85,7 @@ import Testing
     @Test func afterOneThatIsNotTakenInTimeTheyGoOneByOne() async throws {
         memory.answer(after: TierStore.writePatience * 2, by: clock) { $0.url.contains("/pictures/") }
         let machine = try machine("first")
-        func add(_ name: String) throws {
-            let key = try #require(ObjectKey("pictures/\(name)"))
-            machine.uploads.add(Upload(key: key, path: path, length: 3000, hash: hash)) {}
-        }
-        try add("late")
+        machine.uploads.add(try upload("late")) {}
         try await clock.passing(by: .seconds(1)) { while machine.store.rests(.write) == nil { await Task.yield() } }
         #expect(machine.uploads.atOnce == 1)
         // What is there is read meanwhile.
@@ -99,7 +94,7 @@ import Testing
         try await clock.passing(by: .seconds(1)) { while machine.uploads.waiting > 0 { await Task.yield() } }
         for number in 0..<32 where machine.uploads.atOnce == 1 {
             let before = machine.store.figures.uploads
-            try add("\(number)")
+            machine.uploads.add(try upload("\(number)")) {}
             try await clock.passing(by: .milliseconds(10)) {
                 while machine.store.figures.uploads == before { await Task.yield() }
             }
@@ -113,9 +108,7 @@ import Testing
     @Test func noMachineWaitsForALineWhoseUploadsTakeLong() async throws {
         memory.answer(after: .seconds(20), by: clock) { $0.method == .put && $0.url.contains("/pictures/slow") }
         let (slow, other) = (try machine("slow"), try machine("other"))
-        slow.uploads.add(
-            Upload(key: try #require(ObjectKey("pictures/slow")), path: path, length: 3000, hash: hash)
-        ) {}
+        slow.uploads.add(try upload("slow")) {}
         while slow.uploads.delay < TierPace.longestPatience {
             await clock.settle()
             clock.advance(by: .seconds(1))
@@ -127,12 +120,7 @@ import Testing
             let urgency = Urgency()
             urgency.raise()
             let picture = PictureID(work: WorkID(rawValue: 97), page: 0, rendition: .regular, uploaded: 5)
-            let sink = PictureSink { _, _ in
-                true
-            } proven: { _, _ in
-                true
-            }
-            #expect(await pictures.fetch(picture, length: 3000, urgency: urgency, into: sink) == false)
+            #expect(await !pictures.fetch(picture, length: 3000, urgency: urgency, into: .ignoring))
             while memory.keys("leases").isEmpty { await Task.yield() }
         }
         #expect(memory.count("PUT leases") == 2)
@@ -150,9 +138,7 @@ import Testing
         memory.add("pictures/awaited", bytes)
         let machine = try machine("first")
         for (name, isAwaited) in [("there", false), ("new", false), ("awaited", true)] {
-            let key = try #require(ObjectKey("pictures/\(name)"))
-            machine.uploads.add(
-                Upload(key: key, path: path, length: 3000, hash: hash), then: isAwaited ? { @Sendable in } : nil)
+            machine.uploads.add(try upload(name), then: isAwaited ? { @Sendable in } : nil)
         }
         try await clock.passing(by: .seconds(1)) { [memory] in
             while memory.count("HEAD") < 2 || memory.count("PUT") < 2 { await Task.yield() }
@@ -169,12 +155,7 @@ import Testing
         let list = try UploadList(path: "\(folder.path)/short.sqlite", for: pool, most: 3)
         let uploads = Uploads(store, list: list) { false }
         let followed = Mutex(0)
-        for name in 0..<5 {
-            let key = try #require(ObjectKey("pictures/\(name)"))
-            uploads.add(Upload(key: key, path: "\(folder.path)/nothing", length: 3000, hash: hash)) {
-                followed.withLock { $0 += 1 }
-            }
-        }
+        for name in 0..<5 { uploads.add(try upload("\(name)")) { followed.withLock { $0 += 1 } } }
         while uploads.followed > 3 { await Task.yield() }
         await uploads.close()
         #expect(followed.withLock { $0 } == 2)
@@ -184,11 +165,11 @@ import Testing
     /// A picture that was postponed stays while the list has room, however many have come and gone since.
     @Test func anOldUploadStaysInAListWithRoom() async throws {
         let list = try UploadList(path: "\(folder.path)/old.sqlite", for: pool, most: 3)
-        let old = Upload(key: try #require(ObjectKey("pictures/old")), path: "nowhere", length: 1, hash: 1)
+        let old = try upload("old")
         #expect(await list.add(old).isEmpty)
         _ = await list.postpone(old, until: 1000)
         for name in 0..<9 {
-            let upload = Upload(key: try #require(ObjectKey("pictures/\(name)")), path: "nowhere", length: 1, hash: 1)
+            let upload = try upload("\(name)")
             #expect(await list.add(upload).isEmpty)
             _ = await list.remove(upload)
         }
@@ -197,9 +178,6 @@ import Testing
 
     @Test func whatOthersWaitForGoesFirstAndTheRestOneByOne() async throws {
         let list = try UploadList(path: "\(folder.path)/list.sqlite", for: pool)
-        func upload(_ name: String) throws -> Upload {
-            Upload(key: try #require(ObjectKey("pictures/\(name)")), path: "/", length: 1, hash: 1)
-        }
         for number in 0..<9 { _ = await list.add(try upload("\(number)")) }
         let awaited = [try upload("first"), try upload("second")]
         for upload in awaited { _ = await list.add(upload, isAwaited: true) }
@@ -222,11 +200,8 @@ import Testing
     /// The picture may be read again, by a machine that has not seen the wrong object since its start.
     @Test func aReplacementThatWaitsStaysOne() async throws {
         let list = try UploadList(path: "\(folder.path)/waiting.sqlite", for: pool)
-        var upload = Upload(
-            key: try #require(ObjectKey("pictures/a")), path: path, length: 3000, hash: 1,
-            replaces: true)
-        _ = await list.add(upload)
-        upload.replaces = false
+        let (replacement, upload) = (try upload("a", replaces: true), try upload("a"))
+        _ = await list.add(replacement)
         _ = await list.add(upload, isAwaited: true)
         #expect(await list.first(1, dueBy: 0).map(\.replaces) == [true])
         _ = await list.remove(upload)
@@ -245,11 +220,10 @@ import Testing
         _ bucket: String, _ takesPrivate: Bool, _ count: Int
     ) async throws {
         func list(_ bucket: String, _ takesPrivate: Bool) throws -> UploadList {
-            try UploadList(
-                path: "\(folder.path)/list", for: (bucket, takesPrivate))
+            try UploadList(path: "\(folder.path)/list", for: (bucket, takesPrivate))
         }
         let left = try list("s3://pool", true)
-        _ = await left.add(Upload(key: try #require(ObjectKey("pictures/a")), path: "/", length: 1, hash: 1))
+        _ = await left.add(try upload("a"))
         await left.close()
         let next = try list(bucket, takesPrivate)
         #expect(await next.first(9, dueBy: 0).count == count)
