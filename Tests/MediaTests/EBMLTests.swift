@@ -13,10 +13,4 @@ import Testing
         #expect(EBML.size(1 << 40) == [0x05, 0, 0, 0, 0, 0])
         #expect(EBML.size((1 << 49) - 1) == [0x01, 0x01, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff])
     }
-
-    @Test func numbersTakeAsFewBytesAsTheyNeed() {
-        #expect(EBML.element(0x9C, number: 0) == [0x9C, 0x81, 0])
-        #expect(EBML.element(0x4286, number: 256) == [0x42, 0x86, 0x82, 1, 0])
-        #expect(EBML.element(0xF1, wide: 3) == [0xF1, 0x88, 0, 0, 0, 0, 0, 0, 0, 3])
-    }
 }

@@ -49,13 +49,6 @@ import Testing
         #expect(all.count == layout.layout.count)
     }
 
-    @Test func theBytesFollowFromTheDescriptionAlone() throws {
-        let frames: [(size: Int64, delay: Int)] = (0..<300).map { (Int64(100 + $0), 40 + $0 % 3) }
-        let one = try FilmLayout(width: 600, height: 600, frames: frames, title: "a")
-        #expect(try FilmLayout(width: 600, height: 600, frames: frames, title: "a") == one)
-        #expect(try FilmLayout(width: 600, height: 601, frames: frames, title: "a") != one)
-    }
-
     @Test func hugeFramesAreLaidOut() throws {
         let size: Int64 = 0xffff_ffff
         let layout = try FilmLayout(

@@ -20,23 +20,6 @@ struct DayTests {
         }
     }
 
-    @Test("neighbouring days are neighbours in the calendar")
-    func neighbours() throws {
-        var day = try #require(Day("1999-12-31"))
-        for _ in 0..<2000 {
-            let next = day.advanced(by: 1)
-            #expect(next > day)
-            #expect(next.description > day.description)
-            let (year, month, number) = day.civil
-            let (nextYear, nextMonth, nextNumber) = next.civil
-            #expect(
-                (nextYear, nextMonth, nextNumber) == (year, month, number + 1)
-                    || nextNumber == 1 && (nextYear, nextMonth) == (year, month + 1)
-                    || (nextYear, nextMonth, nextNumber) == (year + 1, 1, 1) && month == 12)
-            day = next
-        }
-    }
-
     @Test(
         "known days",
         arguments: [

@@ -126,14 +126,6 @@ struct FileNameTests {
         #expect(same(stem(accents), String(repeating: "\u{32D}", count: 93)))
     }
 
-    @Test("a name leaves room for the number of a page")
-    func pages() {
-        for length in 170...200 {
-            let name = FileName.ranked(1, title: String(repeating: "a", count: length), fileExtension: "jpg")
-            #expect(name.utf8.count + "_p999".utf8.count <= 200)
-        }
-    }
-
     @Test("ten megabytes of title cost no more than a short one")
     func huge() {
         #expect(stem(String(repeating: "\u{301}", count: 5_000_000)).utf8.count <= 200)
@@ -169,20 +161,6 @@ struct FileNameTests {
             let last = scalars[scalars.count - 5]
             #expect(last != "." && !last.properties.isWhitespace)
             #expect(!scalars[4].properties.isWhitespace)
-        }
-    }
-
-    @Test("NFC and NFD of real text give one name", arguments: [11, 12] as [UInt64])
-    func forms(seed: UInt64) {
-        var random = Random(seed: seed)
-        let letters = Array("éàüñçøåžőảậ가힣간がぎぐばぱヴゞAaZz09 _-").map { String($0) }
-        for _ in 0..<500 {
-            let title = (0..<Int.random(in: 1...90, using: &random))
-                .map { _ in letters.randomElement(using: &random)! }.joined()
-            #expect(
-                same(
-                    stem(title.precomposedStringWithCanonicalMapping), stem(title.decomposedStringWithCanonicalMapping)
-                ))
         }
     }
 }

@@ -104,24 +104,6 @@ import Testing
         #expect(await error(renderer, thumbnails) == .cancelled)
     }
 
-    @Test(arguments: [SIGKILL, SIGSEGV]) func oneThatDiesAtAJobIsAnErrorOfThatJob(signal: Int32) async throws {
-        let renderer = TestPrograms.renderer()
-        defer { renderer.close() }
-        let (job, file) = try film(frames: 600)
-        async let failed = error(renderer, job, file.fileDescriptor)
-        while renderer.processes.isEmpty, !Task.isCancelled { await Task.yield() }
-        let process = try #require(renderer.processes.first)
-        // It must not be done before: however busy the machine is, it is stopped until it dies.
-        kill(process, SIGSTOP)
-        // Others are served meanwhile, and afterwards.
-        #expect(try await renderer.files(thumbnails).count == 2)
-        kill(process, signal)
-        kill(process, SIGCONT)
-        #expect(await failed == .lost("ended at it"))
-        #expect(try await renderer.files(thumbnails).count == 2)
-        #expect(kill(process, 0) != 0 && errno == ESRCH, "it was waited for")
-    }
-
     @Test func oneThatHangsIsEnded() async throws {
         var configuration = Renderer.Configuration(
             program: { "\(TestPrograms.directory)/rankfs-render" }, atOnce: 2)
@@ -163,34 +145,6 @@ import Testing
         let found = await error(renderer, thumbnails)
         #expect(found == .lost(reason) || found == .lost("ended at it"), "\(String(describing: found))")
         #expect(renderer.processes.isEmpty)
-    }
-
-    @Test func whereNothingConfinesItNothingIsDecoded() async throws {
-        let message = Protection.all.subtracting(.calls).greeting
-        let impostor = try ImpostorProgram("pass", greeting: [UInt8(message.count), 0, 0, 0] + message)
-        defer { impostor.remove() }
-        let path = impostor.path
-        let reports = Mutex(0)
-        var configuration = Renderer.Configuration(program: { path }, atOnce: 2)
-        configuration.report = { error in
-            #expect(error.text.contains("no filtered system calls") && error.text.contains("decoding=unconfined"))
-            reports.withLock { $0 += 1 }
-        }
-        let renderer = Renderer(configuration)
-        #expect(renderer.mayDecode)
-        for _ in 0..<2 {
-            guard case .unavailable(let reason)? = await error(renderer, thumbnails) else {
-                Issue.record("it was given a job")
-                break
-            }
-            #expect(reason.contains("no filtered system calls"))
-        }
-        #expect(reports.withLock { $0 } == 1 && !renderer.mayDecode && renderer.processes.isEmpty)
-        renderer.close()
-        // It is given the job, of which it knows nothing.
-        let other = Renderer(.init(required: [], program: { path }, atOnce: 2))
-        #expect(await error(other, thumbnails) == .lost("ended at it"))
-        other.close()
     }
 
     @Test func whatIsNoRendererIsSaidSo() async throws {
