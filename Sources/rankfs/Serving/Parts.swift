@@ -126,7 +126,7 @@ final class Parts: Sendable {
     }
 
     /// A request to the service, with the time for its turn: where something stored can be shown, it has less time for all.
-    private static func withTurn(_ request: HTTPRequest, _ settings: Settings, _ network: Duration) -> HTTPRequest {
+    static func withTurn(_ request: HTTPRequest, _ settings: Settings, _ network: Duration) -> HTTPRequest {
         var request = request
         let isWhole = request.deadline - TimeSource.system.now() > network * 9 / 10
         if isWhole { request.turn = settings.timeout - turnMargin - RequestUrgency.waited }
