@@ -124,9 +124,7 @@ final class Leases: Sendable {
         let queue = Duration.seconds(min(max(text["queue"].number ?? 0, 0), Self.longest))
         let isOwn = text["owner"].text == owner
         guard holds else { return left > 0 && !isOwn ? .taken(.seconds(left), queue: queue) : .unknown }
-        if left > 0, isOwn {
-            return .held(Lease(key: key, ends: store.time.now() + .seconds(left)))
-        }
+        // One's own is written anew as well, without the number by which it may be about to be withdrawn.
         guard left < 0 || isOwn, let etag = object.head.etag else {
             return .taken(.seconds(max(0, left)), queue: queue)
         }
