@@ -16,6 +16,10 @@ extension Failure {
     static let noSuchAttribute = Failure.declined(ENODATA, nil)
     /// A file manager's thumbnailer opens a picture that already has a thumbnail.
     static let hasThumbnail = Failure.declined(EBUSY, nil)
+    /// The session's deadline has answered.
+    static let late = Failure.declined(
+        ETIMEDOUT,
+        "it takes longer than the option timeout allows; an animation is made all the same, open it again in a while")
     /// An ioctl that has no meaning here.
     static let noSuchCommand = Failure.declined(ENOTTY, nil)
     /// A ranking that only signed-in users can see.

@@ -95,13 +95,13 @@ package final class RankFileSystem: FileSystem {
         return nil
     }
 
-    /// Answers from a task that runs `work`; an error that `work` throws is reported and answered.
+    /// Answers from a task that runs `work`; an error that `work` throws is reported and answered, and so is the end of its time.
     func later(
         _ reply: Reply, subject: @escaping @Sendable () -> String,
         _ work: @escaping @Sendable () async throws(Failure) -> Void
     ) {
         let reporter = reporter
-        reply.later { () async throws(Errno) in
+        reply.later(late: { reporter.report(.late, subject: subject()) }) { () async throws(Errno) in
             do throws(Failure) {
                 try await work()
             } catch {

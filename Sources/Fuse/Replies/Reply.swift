@@ -43,9 +43,11 @@ package class Reply: @unchecked Sendable {
     ///
     /// An `Errno` thrown by `work` becomes the answer, unless there is one already. An interrupt answers EINTR and cancels the
     /// task. The session's hard deadline cancels the task and answers ETIMEDOUT, whatever the task does. `work` must answer
-    /// through the reply or throw; the answers of a cancelled task are discarded.
-    package final func later(_ work: @escaping @Sendable () async throws(Errno) -> Void) {
-        request.park()
+    /// through the reply or throw; the answers of a cancelled task are discarded. `late` is called at the deadline.
+    package final func later(
+        late: @escaping @Sendable () -> Void = {}, _ work: @escaping @Sendable () async throws(Errno) -> Void
+    ) {
+        request.park(late: late)
         request.keep(
             Task {
                 do throws(Errno) {
@@ -267,6 +269,8 @@ package final class PendingRequest: Sendable {
         /// Whether the deadline runs and the kernel's interrupts arrive.
         var isParked = false
         var task: Task<Void, Never>?
+        /// Called when the deadline answers.
+        var late: @Sendable () -> Void = {}
     }
 
     /// The queue on which interrupts take effect.
@@ -301,11 +305,12 @@ package final class PendingRequest: Sendable {
 
     /// Answers in the owner's place and cancels the work.
     func overtake(_ errno: Errno) {
-        conclude(with: .failure(errno)) { $0.end(.overtaken) }
-        let task = state.withLock { state in
+        let isSent = conclude(with: .failure(errno)) { $0.end(.overtaken) }
+        let (task, late) = state.withLock { state in
             defer { state.task = nil }
-            return state.task
+            return (state.task, state.late)
         }
+        if isSent, errno == .ETIMEDOUT { late() }
         task?.cancel()
     }
 
@@ -320,10 +325,10 @@ package final class PendingRequest: Sendable {
     }
 
     /// Starts the deadline and the delivery of interrupts, once; for requests that are not answered at once.
-    func park() {
+    func park(late: @escaping @Sendable () -> Void = {}) {
         let isNew = state.withLock { state in
             guard state.phase == .waiting, !state.isParked else { return false }
-            state.isParked = true
+            (state.isParked, state.late) = (true, late)
             // Under the lock: libfuse's request exists as long as it has no answer.
             destination.watchInterrupts(of: self)
             return true

@@ -1,5 +1,7 @@
 @testable import Fuse
 import Rankings
+import Synchronization
+import TestSupport
 import Testing
 
 @testable import RankFS
@@ -19,6 +21,20 @@ import Testing
         #expect(await bench.openDirectory(inode) == .failure(errno))
         #expect(bench.reported.count == 1)
         #expect(bench.reported.first?.hasPrefix("\(day): ") == true)
+    }
+
+    @Test func whatIsStillUnderWayAtTheDeadlineIsSaid() async throws {
+        let bench = try Workbench()
+        bench.source.hold(from: 0)
+        let inode = try await bench.stat(day).inode
+        let answers = Mutex<[Answer]>([])
+        let request = PendingRequest(
+            destination: RecordingDestination { answer in answers.withLock { $0.append(answer) } }, waiting: nil)
+        bench.fileSystem.openDirectory(
+            OpenRequest(inode: inode, flags: 0, caller: Workbench.caller), reply: OpenReply(request))
+        request.overtake(.ETIMEDOUT)
+        #expect(answers.withLock { $0 } == [.failure(.ETIMEDOUT)])
+        #expect(bench.reported.count == 1 && bench.reported[0].hasPrefix("\(day): it takes longer"))
     }
 
     /// The kernel would cut the file to the former size there.
