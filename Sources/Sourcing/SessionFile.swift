@@ -228,10 +228,7 @@ package enum CookieText {
 
     private static func trimmed(_ text: String) -> String {
         // Tabs at an end are an empty field: only blanks and a byte order mark are removed.
-        let scalars = text.unicodeScalars
-        let blank: (Unicode.Scalar) -> Bool = { $0 == " " || $0 == "\u{FEFF}" }
-        let front = scalars.drop(while: blank)
-        return String(String.UnicodeScalarView(front.reversed().drop(while: blank).reversed()))
+        String(text.unicodeScalars.trimmed { $0 == " " || $0 == "\u{FEFF}" })
     }
 
     /// Returns whether a cookie of a domain is sent to a host (RFC 6265, 5.1.3).

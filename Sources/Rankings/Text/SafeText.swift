@@ -150,6 +150,14 @@ extension StringProtocol {
     }
 }
 
+extension BidirectionalCollection {
+    /// The elements between those at both ends that are blank.
+    package func trimmed(_ isBlank: (Element) -> Bool) -> SubSequence {
+        let rest = drop(while: isBlank)
+        return rest[..<(rest.lastIndex { !isBlank($0) }.map { rest.index(after: $0) } ?? rest.startIndex)]
+    }
+}
+
 extension Sequence {
     /// The elements without repetitions, in order; of equal ones the first.
     package func uniqued<Identity: Hashable>(by identity: (Element) -> Identity) -> [Element] {

@@ -1,3 +1,5 @@
+import Rankings
+
 /// The credentials of a user at a store.
 ///
 /// The printed form contains no secret.
@@ -83,8 +85,6 @@ package struct KeyProfile: Sendable, CustomStringConvertible, CustomReflectable 
     private init(name: String) { self.name = name }
 
     private static func trimmed(_ text: some StringProtocol) -> String {
-        let text = text.drop { $0 == " " || $0 == "\t" }
-        return String(
-            text[..<(text.lastIndex { $0 != " " && $0 != "\t" }.map { text.index(after: $0) } ?? text.startIndex)])
+        String(text.trimmed { $0 == " " || $0 == "\t" })
     }
 }

@@ -109,7 +109,7 @@ extension Assignment {
         let plain = String(text.unicodeScalars.drop { $0 == "\u{FEFF}" })
         let lines = plain.split(omittingEmptySubsequences: false) { $0.isNewline }
         return lines.enumerated().compactMap { index, line in
-            let content = trimmed(withoutComment(line))
+            let content = withoutComment(line).trimmed(\.isWhitespace)
             guard !content.isEmpty else { return nil }
             return Result { () throws(ProgramError) in
                 try assignment(content, at: .file(path: path, line: index + 1))
@@ -120,10 +120,10 @@ extension Assignment {
     /// The assignment of a line that is neither blank nor a comment.
     private static func assignment(_ content: Substring, at place: OptionPlace) throws(ProgramError) -> Assignment {
         func mistake(_ sentence: String) -> ProgramError { .configuration(place.prefix + sentence) }
-        let name = String(trimmed(content.prefix { $0 != "=" }))
+        let name = String(content.prefix { $0 != "=" }.trimmed(\.isWhitespace))
         guard content.contains("="), !name.isEmpty else { throw mistake("expected `key = value`.") }
         guard OptionTable.definition(named: name) != nil else { throw mistake(OptionTable.complaint(unknown: name)) }
-        guard let value = withoutQuotes(trimmed(content.drop { $0 != "=" }.dropFirst())) else {
+        guard let value = withoutQuotes(content.drop { $0 != "=" }.dropFirst().trimmed(\.isWhitespace)) else {
             throw mistake("the quote does not end; a # after a blank begins a comment.")
         }
         return Assignment(name: name, value: value, place: place)
@@ -145,11 +145,5 @@ extension Assignment {
         guard scalars.first == "\"" else { return String(value) }
         if scalars.count >= 2, scalars.last == "\"" { return String(scalars.dropFirst().dropLast()) }
         return scalars.count { $0 == "\"" } % 2 == 0 ? String(value) : nil
-    }
-
-    private static func trimmed(_ text: Substring) -> Substring {
-        var text = text.drop { $0.isWhitespace }
-        while text.last?.isWhitespace == true { text.removeLast() }
-        return text
     }
 }

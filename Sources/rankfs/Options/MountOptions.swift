@@ -41,13 +41,14 @@ struct MountOptions: Hashable, Sendable {
     /// Parses the items of one `-o` list.
     ///
     /// - Parameters:
-    ///   - text: `name,name=value,…`; `\,` and `\\` stand for a comma and a backslash inside a value, and a value in `"` loses both.
+    ///   - text: `name,name=value,…`, where blanks around a name count for nothing; `\,` and `\\` stand for a comma and a backslash inside
+    ///     a value, and a value in `"` loses both.
     ///   - sloppy: Whether unknown options are ignored, as with `mount -s`.
     /// - Throws: usage, for an option that is unknown or lacks its value.
     mutating func add(list text: String, sloppy: Bool = false) throws(ProgramError) {
         let items = Self.items(of: text)
         remounts = remounts || items.contains("remount")
-        for item in items where !item.isEmpty {
+        for item in items where !item.allSatisfy(\.isWhitespace) {
             do {
                 try add(item: item)
             } catch {
@@ -57,7 +58,9 @@ struct MountOptions: Hashable, Sendable {
     }
 
     private mutating func add(item: String) throws(ProgramError) {
-        let (name, written) = OptionTable.parts(of: item)
+        let (given, written) = OptionTable.parts(of: item)
+        // As in the configuration file.
+        let name = String(given.trimmed(\.isWhitespace))
         let value = try written.map { value throws(ProgramError) in
             guard let plain = Assignment.withoutQuotes(value[...]) else {
                 throw .usage("option \(OptionTable.normalised(name)): the quote does not end.")

@@ -65,6 +65,13 @@ import Testing
         #expect(again.assignments.last?.name == "tags" && again.assignments.last?.value == "\u{301}a")
     }
 
+    @Test func blanksAroundANameAreNoPartOfIt() throws {
+        var options = MountOptions()
+        try options.add(list: "ro, top =3, noauto ,allow_other , ")
+        #expect(options.assignments == [Assignment(name: "top", value: "3", place: .commandLine)])
+        #expect(options.passedOn == ["allow_other"])
+    }
+
     @Test func aValueLosesItsQuotes() throws {
         var options = MountOptions()
         try options.add(list: #"tags="風景 -a,b",cache_dir="/x y",setuid="alice",user_agent="a" b,proxy=""c"""#)
