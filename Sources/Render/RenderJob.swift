@@ -38,6 +38,12 @@ package enum RenderJob: Hashable, Sendable {
         if case .animation = self { true } else { false }
     }
 
+    /// The longest time that it may take: for each frame of an animation 2 s, some ten times what one of 1920 x 1080 pixels takes.
+    var patience: Duration {
+        guard case .animation(_, let frames, _, _) = self else { return .seconds(15) }
+        return .seconds(min(15 + 2 * frames.count, 600))
+    }
+
     /// The most bytes of an answer's message.
     package var longestAnswer: Int {
         switch self {

@@ -39,7 +39,7 @@ package final class Renderer: Rendering {
         /// Returns the path of `rankfs-render`; called for each start of a process.
         package var program: @Sendable () throws(MediaError) -> String
         /// Returns the time limit of a job.
-        package var patience: @Sendable (RenderJob) -> Duration = { $0.isLong ? .seconds(600) : .seconds(15) }
+        package var patience: @Sendable (RenderJob) -> Duration = { $0.patience }
         /// Runs a closure after a delay.
         package var later: @Sendable (Duration, @escaping @Sendable () -> Void) -> Void = { duration, work in
             let milliseconds = Int(clamping: Int64(duration / .milliseconds(1)) + 1)

@@ -104,6 +104,14 @@ import Testing
         #expect(await error(renderer, thumbnails) == .cancelled)
     }
 
+    /// Others wait until a process that hangs is ended.
+    @Test func anAnimationHasTheTimeOfItsFrames() throws {
+        let patience = Renderer.Configuration(program: { "" }, atOnce: 2).patience
+        #expect(patience(thumbnails) == .seconds(15))
+        #expect(try patience(film(frames: 40).0) < .seconds(120))
+        #expect(try patience(film(frames: 400).0) == .seconds(600))
+    }
+
     @Test func oneThatHangsIsEnded() async throws {
         var configuration = Renderer.Configuration(
             program: { "\(TestPrograms.directory)/rankfs-render" }, atOnce: 2)
