@@ -34,31 +34,18 @@ extension Command {
         let isGiven = request.options.assignments.contains { $0.name == "cache_dir" }
         let ownCache = isGiven ? nil : home.cacheDirectory(named: "\(request.source.rawValue)-tour")
         if let ownCache { settings.cacheDirectory = ownCache }
+        // Until the mount has handlers, a moment later: the folder and the cache are removed at the end.
+        Signals.hold([SIGINT, SIGTERM, SIGHUP])
         let made = try makeFolder(request.mountPoint)
         // A relative path would not lead back to the folder.
         let folder = LocalFiles.canonicalParent(of: request.mountPoint) ?? request.mountPoint
         defer { if made { unsafe _ = rmdir(folder) } }
-        if made { removeOnSignals(folder) }
         try MountService(
             request: request, settings: settings, warnings: warnings, home: home, stopsOnHangup: true,
             announce: { [source = request.source] in Output.print(tour($0, source.description)) }
         ).run()
         // Not after a failure: the cache may belong to another demo.
         if let ownCache { LocalFiles.removeTree(ownCache) }
-    }
-
-    /// The path of the folder to remove, for the handler of signals.
-    nonisolated(unsafe) private static var madeFolder: UnsafeMutablePointer<CChar>?
-
-    /// Lets a Ctrl-C remove the folder until the mount has handlers of its own, a moment later.
-    private static func removeOnSignals(_ folder: String) {
-        unsafe madeFolder = strdup(folder)
-        for number in [SIGINT, SIGTERM, SIGHUP] {
-            _ = signal(number) { number in
-                if let folder = unsafe Command.madeFolder { unsafe _ = rmdir(folder) }
-                _exit(128 + number)
-            }
-        }
     }
 
     /// Creates the folder; returns false if it existed.

@@ -81,16 +81,24 @@ final class Signals: Sendable {
     // A signal source is resumed and never changed again; this reference only keeps it alive.
     nonisolated(unsafe) private let sources: [any DispatchSourceSignal]
 
-    /// Installs handlers; must happen before mounting, because an earlier signal would end the process as usual.
+    /// Holds signals back until they have handlers.
+    static func hold(_ numbers: some Sequence<Int32>) {
+        var signals = sigset_t()
+        unsafe sigemptyset(&signals)
+        for number in numbers { unsafe sigaddset(&signals, number) }
+        unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
+    }
+
+    /// Installs handlers; must happen before mounting, because an earlier signal that is not held back would end the process as usual.
     init(_ handlers: [Int32: @Sendable () -> Void]) {
         let queue = DispatchQueue(label: "rankfs.signals")
         // Writing to a pipe or socket without a reader is an error of that write, not the end of the process.
         _ = signal(SIGPIPE, SIG_IGN)
+        // The sources read the signals that are held back, also those from before.
+        Self.hold(handlers.keys)
         unsafe sources = handlers.map { number, handler in
-            _ = signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
             source.setEventHandler(handler: handler)
-            // Until the source is registered the signal is ignored, not kept: the mount must not be announced before.
             let registered = DispatchSemaphore(value: 0)
             source.setRegistrationHandler { registered.signal() }
             source.resume()

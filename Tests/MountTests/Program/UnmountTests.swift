@@ -71,6 +71,21 @@ extension MountSuite {
             }
         }
 
+        @Test func aDemoThatIsStoppedWhileItStartsLeavesNothing() async throws {
+            try await withWorkplace { workplace in
+                let home = try workplace.folder("home")
+                let (folder, caches) = ("\(home)/Rankings", "\(home)/.cache/rankfs")
+                workplace.willMount(at: folder)
+                let demo = try workplace.start(
+                    "rankfs", ["demo"], environment: ["HOME": home, "PATH": "/usr/bin:/bin"])
+                #expect(poll { FileManager.default.fileExists(atPath: "\(caches)/demo-tour") })
+                demo.signal(SIGINT)
+                #expect(demo.wait(upTo: 20)?.status == 0)
+                #expect(!FileManager.default.fileExists(atPath: folder))
+                #expect(try FileManager.default.contentsOfDirectory(atPath: caches).isEmpty)
+            }
+        }
+
         /// A cache that is removed after it is gone.
         @Test func afterAnUnmountNothingWritesToTheCache() async throws {
             try await withOrigin { workplace, origin in
