@@ -38,6 +38,19 @@ import Glibc
         }
     }
 
+    @Test func ofSeveralMountsThatBeginOneGoesOn() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "rankfs-place-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        func prepare() throws -> MountPoint.Prepared { try MountPoint.prepare(folder, patience: .seconds(30)) { _ in } }
+        var first: MountPoint.Prepared? = try prepare()
+        let refusal = #expect(throws: ProgramError.self) { _ = try prepare() }
+        #expect(refusal?.status == .mountFailure && refusal?.message.contains("being mounted by another") == true)
+        #expect(first?.path == LocalFiles.canonical(folder))
+        first = nil
+        _ = try prepare()
+    }
+
     @Test func everythingElseIsRefusedWithItsReason() {
         let cases: [([MountTable.Mount], MountPoint.Look, String)] = [
             (own, .directory(isEmpty: true), "already mounted"), (own, .directory(isEmpty: false), "already mounted"),

@@ -50,10 +50,13 @@ struct MountPoint: Hashable, Sendable {
         return .refuse("\(shown) \(reason).")
     }
 
-    /// Makes the folder ready for mounting and returns its canonical path.
+    /// A folder that is ready for mounting: its canonical path, and the lock that keeps other processes from it until then.
+    typealias Prepared = (path: String, lock: OpenFile?)
+
+    /// Makes the folder ready for mounting.
     ///
     /// Blocks for up to `patience`; must not be called from a task.
-    static func prepare(_ path: String, patience: Duration, log: (String) -> Void) throws(ProgramError) -> String {
+    static func prepare(_ path: String, patience: Duration, log: (String) -> Void) throws(ProgramError) -> Prepared {
         guard let canonical = Self.canonical(try LocalFiles.absolute(path)) else {
             let reason =
                 fileStatus(at: path) == nil
@@ -61,13 +64,22 @@ struct MountPoint: Hashable, Sendable {
                 : "is in a folder whose name is not UTF-8; name another one"
             throw .mountFailure("\(LogText.escaped(path)) \(reason).")
         }
+        var lock: OpenFile?
         // Each round removes one dead mount; stacks of dead mounts are rare.
         for _ in 0..<8 {
             let mounts = MountTable.current().stack(at: canonical)
             switch decide(
                 path: canonical, mounts: mounts, look: look(at: canonical, mounts: mounts, patience: patience))
             {
-            case .mount: return canonical
+            // Looked at once more with the lock. An automounter's folder cannot be opened before there is a mount.
+            case .mount where lock == nil && mounts.last?.type != "autofs":
+                let folder = OpenFile(owning: Descriptors.own.open(canonical, O_RDONLY | O_DIRECTORY))
+                guard flock(folder.descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK else {
+                    throw .mountFailure(
+                        "\(LogText.escaped(canonical)) is being mounted by another rankfs; name another folder.")
+                }
+                lock = folder
+            case .mount: return (canonical, lock)
             case .refuse(let sentence): throw .mountFailure(sentence)
             case .recover:
                 log("cleared a mount on \(LogText.escaped(canonical)) whose process had died")

@@ -178,13 +178,14 @@ struct GuardedMount: Hashable, Sendable {
         Self.leaveCaller()
         guard mounted == nil else { return wait() }
         let folder: Int32
+        var prepared: MountPoint.Prepared
         do throws(ProgramError) {
             guard let request = receive() else { return }
             var remarks: [String] = []
             if request == .clear, clear() { remarks.append("cleared a dead mount of \(name)'s") }
-            let path = try MountPoint.prepare(mountPoint, patience: MountGuard.lookPatience) { remarks.append($0) }
-            folder = try open(path)
-            answer([path] + remarks)
+            prepared = try MountPoint.prepare(mountPoint, patience: MountGuard.lookPatience) { remarks.append($0) }
+            folder = try open(prepared.path)
+            answer([prepared.path] + remarks)
         } catch {
             return answer(failure: error.message)
         }
@@ -197,6 +198,7 @@ struct GuardedMount: Hashable, Sendable {
         }
         // An automounter would not unmount a folder that is in use.
         close(folder)
+        prepared.lock = nil
         answer()
         // Not before mounting: automounters let only their own process group through to the folder.
         _ = setsid()

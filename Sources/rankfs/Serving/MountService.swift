@@ -35,7 +35,8 @@ struct MountService {
         let exposure = SettingsLoader.exposure(of: home)
         for warning in warnings + [exposure].compactMap(\.self) { log.warning(warning) }
         let named = try CachePlace(settings, source: request.source, home: home)
-        let mountPoint = try prepareMountPoint(log)
+        var prepared = try prepareMountPoint(log)
+        let mountPoint = prepared.path
         try named.check(against: mountPoint)
         let place = try named.prepared(home)
         defer { place.leave() }
@@ -65,6 +66,7 @@ struct MountService {
         _ = parts.source.signIn
         let (session, fileSystem) = try mount(
             at: mountPoint, parts: parts, thumbnails: thumbnails, status: status, log: log)
+        prepared.lock = nil
         let mounted = MountTable.current().stack(at: mountPoint).last
         stopper.attach(session)
         leaveCaller()
@@ -96,8 +98,8 @@ struct MountService {
         log.info("unmounted \(mountPoint)")
     }
 
-    private func prepareMountPoint(_ log: Log) throws(ProgramError) -> String {
-        if let guardian { return try guardian.prepare { log.warning($0) } }
+    private func prepareMountPoint(_ log: Log) throws(ProgramError) -> MountPoint.Prepared {
+        if let guardian { return try (guardian.prepare { log.warning($0) }, nil) }
         return try MountPoint.prepare(request.mountPoint, patience: Self.lookPatience) { log.warning($0) }
     }
 
