@@ -263,7 +263,7 @@ def main():
         text = f'api_url={origin.url},image_url={origin.url}'
         if not options.alone:
             one, told, relay = store.serve(os.path.abspath(options.weed), place.path('store'))
-            place.ends.callback(one.stop)
+            place.ends.callback(one.stop, signal.SIGKILL)
             # Straight to the store, if nobody wants to know more: the relay takes time.
             far = options.store_latency or options.store_rate or options.store_fault
             port, rules = (relay, told) if options.relay or far else (one.port, None)

@@ -113,9 +113,9 @@ class Store:
         except OSError:
             return None
 
-    def stop(self):
+    def stop(self, number=signal.SIGTERM):
         if self.process:
-            self.process.send_signal(signal.SIGTERM)
+            self.process.send_signal(number)
             try:
                 self.process.wait(10)
             except subprocess.TimeoutExpired:
@@ -304,7 +304,8 @@ def main():
                 rules.set(order.get('fault'), order.get('match'))
             print('done', flush=True)
     finally:
-        store.stop()
+        # What it holds is removed, and by itself it would take ten seconds.
+        store.stop(signal.SIGKILL)
         shutil.rmtree(options.directory, ignore_errors=True)
 
 
