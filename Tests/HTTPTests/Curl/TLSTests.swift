@@ -105,7 +105,8 @@ struct TLSTests {
         ("another name", .elsewhere, "is for another host"), ("expired", .expired, "has expired"),
         ("not yet valid", .early, "is not valid yet"),
     ])
-    func whatIsNotTrustedIsAskedNothing(_ trouble: String, _ leaf: TestCertificates.Leaf, _ words: String) async throws {
+    func whatIsNotTrustedIsAskedNothing(_ trouble: String, _ leaf: TestCertificates.Leaf, _ words: String) async throws
+    {
         let server = try TLSServer(leaf)
         let certificates = try #require(TestCertificates.shared)
         let authority: String? =
