@@ -251,7 +251,8 @@ final class RenderProcess: Sendable {
             throw .unavailable("\(path): \(error.text)")
         }
         do throws(SystemError) {
-            let greeting = try channel.receive(upTo: Protection.greetingLength, by: UptimeClock.now + Self.startPatience)
+            let greeting = try channel.receive(
+                upTo: Protection.greetingLength, by: UptimeClock.now + Self.startPatience)
             guard let protection = Protection(greeting: greeting) else { throw Channel.tooLong }
             self.protection = protection
         } catch {

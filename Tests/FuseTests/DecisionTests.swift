@@ -159,15 +159,19 @@ import Testing
 
 @Suite struct CallerSignalTests {
     /// proc_pid_status(5): a bit for each signal, from SIGHUP on.
-    @Test(arguments: [
-        ("SIGINT of the process", [], [SIGINT], [], true), ("SIGTERM of the thread", [SIGTERM], [], [], true),
-        ("any fatal one", [SIGKILL], [SIGUSR1], [], true), ("one that dumps core", [], [SIGQUIT], [], true),
-        ("a blocked one", [], [SIGINT], [SIGINT], false), ("the end of a child", [], [SIGCHLD], [], false),
-        ("a stop", [SIGSTOP], [SIGTSTP], [], false), ("a timer with a handler", [], [SIGALRM, SIGPROF], [], false),
-        ("none, as of a machine that is suspended", [], [], [], false),
-    ] as [(String, [Int32], [Int32], [Int32], Bool)])
-    func aWaitEndsForSignalsThatEndPrograms(row: (String, own: [Int32], shared: [Int32], blocked: [Int32], ends: Bool)) {
-        let sets = [("SigQ", []), ("SigPnd", row.own), ("ShdPnd", row.shared), ("SigBlk", row.blocked), ("SigIgn", [SIGINT])]
+    @Test(
+        arguments: [
+            ("SIGINT of the process", [], [SIGINT], [], true), ("SIGTERM of the thread", [SIGTERM], [], [], true),
+            ("any fatal one", [SIGKILL], [SIGUSR1], [], true), ("one that dumps core", [], [SIGQUIT], [], true),
+            ("a blocked one", [], [SIGINT], [SIGINT], false), ("the end of a child", [], [SIGCHLD], [], false),
+            ("a stop", [SIGSTOP], [SIGTSTP], [], false), ("a timer with a handler", [], [SIGALRM, SIGPROF], [], false),
+            ("none, as of a machine that is suspended", [], [], [], false),
+        ] as [(String, [Int32], [Int32], [Int32], Bool)])
+    func aWaitEndsForSignalsThatEndPrograms(row: (String, own: [Int32], shared: [Int32], blocked: [Int32], ends: Bool))
+    {
+        let sets = [
+            ("SigQ", []), ("SigPnd", row.own), ("ShdPnd", row.shared), ("SigBlk", row.blocked), ("SigIgn", [SIGINT]),
+        ]
         let lines = sets.map { name, signals in
             "\(name):\t" + String(signals.reduce(UInt64(0)) { $0 | 1 << UInt64($1 - 1) }, radix: 16) + "\n"
         }

@@ -142,7 +142,8 @@ package enum CallerSignals {
     /// A fatal signal is pending as SIGKILL as well, unless it dumps core. Others leave a program that reads files of a disk alone: it
     /// stops, goes on or runs their handler with the answer, and few programs expect EINTR there.
     private static let ending = [
-        SIGHUP, SIGINT, SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGKILL, SIGSEGV, SIGTERM, SIGXCPU, SIGXFSZ, SIGSYS,
+        SIGHUP, SIGINT, SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGKILL, SIGSEGV, SIGTERM, SIGXCPU, SIGXFSZ,
+        SIGSYS,
     ]
 
     /// Whether a signal is pending that ends the thread's wait.

@@ -25,6 +25,26 @@ extension MountSuite {
             }
         }
 
+        /// The machine is suspended for an hour while readers wait.
+        @Test func theTimeOfASuspensionIsNoWait() async throws {
+            try await withOrigin { workplace, origin in
+                let slept = workplace.directory.appending(path: "slept").path
+                let mount = try Mount(
+                    workplace, of: origin, options: ["prefetch=0"], variables: workplace.clock("CLOCK_SLEPT", slept))
+                defer { mount.unmount() }
+                let names = try mount.readable(mount.day())
+                #expect(try workplace.run("ls", "-l", mount.day()).status == 0)
+                origin.freeze()
+                let readers = try names.prefix(2).map { try workplace.start("/bin/cat", ["\(mount.day())/\($0)"]) }
+                #expect(poll { readers.allSatisfy(isBlocked) })
+                try "".write(toFile: slept, atomically: false, encoding: .utf8)
+                // Deadlines are looked at ten times a second.
+                for _ in 0..<40 { #expect(try workplace.run("df", mount.path).status == 0) }
+                origin.thaw()
+                for reader in readers { #expect(reader.wait(upTo: 30)?.status == 0) }
+            }
+        }
+
         @Test(arguments: [Service.pixiv, .danbooru])
         func aHundredWaitingReadersDoNotKeepItMounted(service: Service) async throws {
             try await withMount(service) { workplace, origin, mount in

@@ -89,18 +89,7 @@ final class StorePart {
         let cache = workplace.directory.appending(path: "cache-\(name)").path
         return try Mount(
             workplace, of: origin, options: ["cache_dir=\(cache)"] + options() + more, named: name,
-            variables: ahead == 0 ? [:] : wrongClock(ahead))
-    }
-
-    /// The variables of a process whose clock is wrong (`Tests/Fleet/clock.c`); time passes for it as for others.
-    private func wrongClock(_ ahead: Int) throws -> [String: String] {
-        let library = workplace.directory.appending(path: "clock.so").path
-        if !FileManager.default.fileExists(atPath: library) {
-            let source = OrderedScript.root.appending(path: "Tests/Fleet/clock.c").path
-            let built = try workplace.run("clang", "-shared", "-fPIC", "-O1", "-o", library, source)
-            guard built.status == 0 else { throw Failure("clock.c: \(built.errors)") }
-        }
-        return ["LD_PRELOAD": library, "CLOCK_AHEAD": "\(ahead)"]
+            variables: ahead == 0 ? [:] : workplace.clock("CLOCK_AHEAD", "\(ahead)"))
     }
 
     func fail(_ fault: String?, _ match: String = "") throws { try store.fail(fault, match) }
@@ -162,5 +151,18 @@ final class OrderedScript: @unchecked Sendable {
         var bytes: [UInt8] = []
         while let byte = try? handle.read(upToCount: 1), let first = byte.first, first != 10 { bytes.append(first) }
         return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+extension Workplace {
+    /// The variables of a process with a clock of its own, as a variable of `Tests/Fleet/clock.c` describes it.
+    func clock(_ name: String, _ value: String) throws -> [String: String] {
+        let library = directory.appending(path: "clock.so").path
+        if !FileManager.default.fileExists(atPath: library) {
+            let source = OrderedScript.root.appending(path: "Tests/Fleet/clock.c").path
+            let built = try run("clang", "-shared", "-fPIC", "-O1", "-o", library, source)
+            guard built.status == 0 else { throw Failure("clock.c: \(built.errors)") }
+        }
+        return ["LD_PRELOAD": library, name: value]
     }
 }
