@@ -178,6 +178,21 @@ struct MountedTests {
         }
     }
 
+    /// `umount -l` leaves the daemon to the programs that have a file open, and the place to another mount.
+    @Test(.enabled(if: geteuid() == 0, "only root can mount"), arguments: [true, false])
+    func whatIsMountedInItsPlaceStays(isDetached: Bool) async throws {
+        try await withExample { mount in
+            let descriptor = open("\(mount.path)/hello.txt", O_RDONLY)
+            defer { close(descriptor) }
+            if isDetached { #expect(umount2(mount.path, Int32(MNT_DETACH)) == 0) }
+            #expect(Glibc.mount("another", mount.path, "tmpfs", 0, nil) == 0)
+            defer { umount2(mount.path, Int32(MNT_DETACH)) }
+            mount.daemon.terminate()
+            #expect(poll(upTo: 5) { !mount.daemon.isRunning })
+            #expect(MountTable.current().mount(at: mount.path.utf8)?.source == "another")
+        }
+    }
+
     @Test(.enabled(if: geteuid() == 0, "only root can drop caches"))
     func everyLookupIsForgotten() async throws {
         try await withExample { mount in

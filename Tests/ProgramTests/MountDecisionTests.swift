@@ -93,16 +93,6 @@ import Glibc
         #expect(throws: SystemError.self) { try ChildProcess.run("/nowhere/at/all", ["x"]) }
     }
 
-    @Test func aMountIsKnownByItsDevice() {
-        let mount = MountTable.Mount(path: Array("/m".utf8), type: "fuse.rankfs", source: "pixiv", device: "0:44")
-        var next = mount
-        next.device = "0:45"
-        #expect(MountTable.isListed(mount, in: [next, mount]))
-        #expect(!MountTable.isListed(mount, in: [mount, next]))
-        #expect(!MountTable.isListed(mount, in: []) && !MountTable.isListed(mount, in: other))
-        #expect(!MountTable.hasLeft(mount, at: "/nowhere/at/all"))
-    }
-
     @Test func foldersOfOthersBecomeNoCaches() {
         for names in [
             [], ["catalog", "rankfs.log"], ["lost+found"], [".busy", "v2", "catalog"], ["catalog", "v2"],

@@ -31,6 +31,8 @@ import Synchronization
     private let dispatcher: Dispatcher
     private let mountPoint: String
     private let mountsItself: Bool
+    /// The device number of the mount; nil if the table of mounts does not list it under this path.
+    private let mounted: String?
     private let phase = Mutex(Phase.mounted)
 
     /// Whether the system has what this user needs to mount anything.
@@ -74,12 +76,13 @@ import Synchronization
         self.dispatcher = dispatcher
         mountPoint = configuration.mountPoint
         mountsItself = device == nil
+        mounted = MountTable.current().mount(at: configuration.mountPoint.utf8)?.device
     }
 
     deinit {
         // Mounted and never run: no thread is in the session.
         guard phase.withLock({ if case .mounted = $0 { true } else { false } }) else { return }
-        unsafe fuse_session_unmount(session)
+        unmount()
         unsafe Self.destroy(session, dispatcher)
     }
 
@@ -135,6 +138,9 @@ import Synchronization
         enter { unsafe fuse_lowlevel_notify_inval_inode(session, fuse_ino_t(inode), -1, 0) }
     }
 
+    /// Whether the visible mount at the mount point is this session's, by its device number, which is another's after the unmount.
+    package var isVisible: Bool { MountTable.current().mount(at: mountPoint.utf8)?.device == mounted }
+
     /// The number of requests that wait for an answer, for status displays.
     package var waiting: Int {
         dispatcher.waiting.count
@@ -171,11 +177,18 @@ import Synchronization
         phase.withLock { $0 = .ended }
         // Closing /dev/fuse while a thread writes to it could send that thread's answer to another file.
         guard dispatcher.outstanding.wait(timeout: .now() + Self.patience) == .success else {
-            if mountsItself { MountTable.unmountLazily(mountPoint) }
+            if mountsItself, isVisible { MountTable.unmountLazily(mountPoint) }
             return
         }
-        unsafe fuse_session_unmount(session)
+        unmount()
         unsafe Self.destroy(session, dispatcher)
+    }
+
+    /// Unmounts what this session has mounted: libfuse goes by the path, where another mount may be by now.
+    ///
+    /// Where it is, the mount ends with the connection, which is closed afterwards.
+    private func unmount() {
+        if isVisible { unsafe fuse_session_unmount(session) }
     }
 
     // MARK: - libfuse's session

@@ -21,14 +21,9 @@ extension MountTable {
     /// Whether a mount is still there although its session has ended and no process serves it.
     ///
     /// Its device number may by now be that of a new mount, which does have a process. Blocks for two seconds at most.
-    static func hasLeft(_ mount: Mount, at path: String) -> Bool {
-        guard isListed(mount, in: current().stack(at: path)) else { return false }
+    static func hasLeft(_ session: Session, at path: String) -> Bool {
+        guard session.isVisible else { return false }
         return BlockingCall.run(within: .seconds(2)) { isStale(path) } ?? false
-    }
-
-    /// Whether the visible mount at a path is this one.
-    static func isListed(_ mount: Mount, in stack: [Mount]) -> Bool {
-        stack.last.map { $0.isOwn && $0.device == mount.device } ?? false
     }
 
     /// The error for a mount that could not be removed at the end.

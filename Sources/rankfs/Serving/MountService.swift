@@ -67,7 +67,6 @@ struct MountService {
         let (session, fileSystem) = try mount(
             at: mountPoint, parts: parts, thumbnails: thumbnails, status: status, log: log)
         prepared.lock = nil
-        let mounted = MountTable.current().stack(at: mountPoint).last
         stopper.attach(session)
         leaveCaller()
 
@@ -92,7 +91,7 @@ struct MountService {
         fileSystem.tellCounts()
         if case .failure(let error) = outcome { throw .unavailable(error.text) }
         // A guard is root, and unmounts when this process has gone.
-        if guardian == nil, let mounted, MountTable.hasLeft(mounted, at: mountPoint) {
+        if guardian == nil, MountTable.hasLeft(session, at: mountPoint) {
             throw MountTable.leftBehind(mountPoint)
         }
         log.info("unmounted \(mountPoint)")

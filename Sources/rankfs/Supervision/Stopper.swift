@@ -17,7 +17,7 @@ final class Stopper: Sendable {
     private let onStop: @Sendable () -> Void
 
     /// - Parameters:
-    ///   - mountPoint: The mount that the watchdog detaches.
+    ///   - mountPoint: The place of the mount, which the watchdog detaches if it is still there.
     ///   - onStop: Called once, when stopping begins.
     init(mountPoint: String, onStop: @escaping @Sendable () -> Void) {
         self.mountPoint = mountPoint
@@ -40,9 +40,11 @@ final class Stopper: Sendable {
         session?.stop()
     }
 
-    /// Handles a session that has ended by itself (umount(8)): closing the remaining parts has the same time limit.
+    /// Handles the end of the session, also by itself (umount(8)): closing the remaining parts has the same time limit.
     func sessionEnded() {
         _ = begin()
+        // What is mounted there from now on is another's.
+        state.withLock { $0.session = nil }
     }
 
     private func begin() -> (isFirst: Bool, session: Session?) {
@@ -59,12 +61,9 @@ final class Stopper: Sendable {
 
     /// Starts a thread that detaches the mount and ends the process in time, because everything else may hang.
     private func startWatchdog() {
-        let mountPoint = mountPoint
-        DispatchQueue(label: "rankfs.watchdog").async {
+        DispatchQueue(label: "rankfs.watchdog").async { [self] in
             usleep(UInt32(Self.patience.components.seconds) * 1_000_000 + 500_000)
-            if MountTable.current().stack(at: mountPoint).last?.isOwn == true {
-                try? MountTable.detach(mountPoint)
-            }
+            if state.withLock({ $0.session })?.isVisible == true { try? MountTable.detach(mountPoint) }
             _exit(ExitStatus.success.rawValue)
         }
     }
