@@ -35,6 +35,8 @@ package struct MountConfiguration: Sendable {
     package var troubled: @Sendable (String) -> Void = { _ in }
     /// Makes the kernel drop its attributes and pages of an inode: `Session.invalidate(inode:)`; never called on a worker thread.
     package var invalidate: @Sendable (UInt64) -> Void = { _ in }
+    /// Makes the kernel drop a name of a directory: `Session.invalidate(name:in:)`; never called on a worker's or a task's thread.
+    package var invalidateName: @Sendable (_ name: String, _ directory: UInt64) -> Void = { _, _ in }
     /// Makes the kernel drop its attributes of an inode only: `Session.invalidateAttributes(inode:)`.
     package var invalidateAttributes: @Sendable (UInt64) -> Void = { _ in }
     /// Makes the thumbnails of directories that a desktop shows; nil for none.

@@ -138,6 +138,15 @@ import Synchronization
         enter { unsafe fuse_lowlevel_notify_inval_inode(session, fuse_ino_t(inode), -1, 0) }
     }
 
+    /// Makes the kernel drop a name of a directory, so that the next lookup of it is a request.
+    ///
+    /// This waits for the requests under way in that directory: not for a task's thread, which may be needed to answer them.
+    package func invalidate(name: String, in directory: UInt64) {
+        enter {
+            unsafe fuse_lowlevel_notify_inval_entry(session, fuse_ino_t(directory), name, name.utf8.count)
+        }
+    }
+
     /// Whether the visible mount at the mount point is this session's, by its device number, which is another's after the unmount.
     package var isVisible: Bool { MountTable.current().mount(at: mountPoint.utf8)?.device == mounted }
 

@@ -54,6 +54,20 @@ final class InodeTable: Sendable {
         }
     }
 
+    /// The names that the kernel knows of listings and that stand for other pictures now, or for none; goes through the whole table.
+    func changedNames(of keys: Set<ListingKey>, now: (ListingKey) -> Listing?) -> [ListingKey: [String]] {
+        let present = keys.reduce(into: [:]) { $0[$1] = now($1) }
+        return state.withLock { $0.slots }.values.reduce(into: [:]) { names, slot in
+            guard case .picture(let listing, let index) = slot.node, keys.contains(listing.key),
+                let entry = listing.entry(at: Int(index))
+            else { return }
+            let shown = present[listing.key].flatMap { now in
+                now.index(named: Array(entry.name.utf8)).flatMap(now.entry)
+            }
+            if shown?.picture != entry.picture { names[listing.key, default: []].append(entry.name) }
+        }
+    }
+
     /// Returns the number of a node without counting a lookup.
     func number(of node: Node) -> UInt64 {
         if node.isRoot { return Self.root }

@@ -123,7 +123,7 @@ private struct PictureEntry: TreeEntry {
         // It may be shown at any moment: the user signs in, or a post is approved.
         if listing.entry(at: index)?.isWithheld == true { return (.zero, .zero) }
         // Another picture may get the name, at once where it is that of a page or of a place in a list. To make the kernel forget a name
-        // (fuse_lowlevel_notify_inval_entry) would wait for lookups in its directory, and outlive a kill of this process.
+        // (fuse_lowlevel_notify_inval_entry) waits for lookups in its directory, and outlives a kill of this process: commands alone do.
         if listing.key.ranking == nil {
             return (listing.key.kind.namesArePlaces ? .zero : TreeLimits.changing, TreeLimits.frozen)
         }

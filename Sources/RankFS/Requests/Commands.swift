@@ -1,4 +1,5 @@
 import Catalog
+import Dispatch
 package import Fuse
 import Glibc
 import ImageCache
@@ -31,8 +32,8 @@ extension RankFileSystem {
                     ).changed
                 case .evict:
                     self.evict(await self.knownPictures(of: node), by: !isNamed && node.kind == .file ? inode : nil)
-                case .refresh: try await self.refresh(node, inode: inode)
-                case .forget: self.forget(node, inode: inode)
+                case .refresh: try await self.refresh(node)
+                case .forget: await self.forget(node)
                 case .unshare: try await self.unshare(node, inode: inode)
                 }
             reply.result(Int32(clamping: count), output: [])
@@ -92,20 +93,19 @@ extension RankFileSystem {
 
     // MARK: - Listings
 
-    private func refresh(_ node: Node, inode: UInt64) async throws(Failure) -> Int {
+    private func refresh(_ node: Node) async throws(Failure) -> Int {
         guard case .directory(let directory) = node else { return 0 }
         try await directory.refresh(in: tree)
-        invalidate(directory, inode: inode)
+        await invalidate([directory])
         return 1
     }
 
-    private func forget(_ node: Node, inode: UInt64) -> Int {
+    private func forget(_ node: Node) async -> Int {
         guard case .directory(let directory) = node else { return 0 }
         // What stands in the directory of an author is the author's, too.
         let known = knownListings(of: directory) + knownListings(below: directory)
         let forgotten = known.filter(tree.catalog.listings.forget)
-        for key in forgotten { invalidate(key.directory(), inode: inodes.number(of: .directory(key.directory()))) }
-        invalidate(directory, inode: inode)
+        await invalidate(forgotten.map { $0.directory() } + [directory])
         return forgotten.count
     }
 
@@ -133,7 +133,7 @@ extension RankFileSystem {
         }
         guard let key = try await pictureListing(of: node)?.currentKey(in: tree) else { return 0 }
         let removed = try await tier.forgetListing(key)
-        _ = try await refresh(node, inode: inode)
+        _ = try await refresh(node)
         if let listing = await tree.catalog.listings.stored(key) { await tree.catalog.sizes.offer(of: listing) }
         return removed
     }
@@ -143,10 +143,23 @@ extension RankFileSystem {
         node.directory?.listing.flatMap { $0.showsPictures ? $0 : nil }
     }
 
-    /// Makes the kernel drop a directory, also under its other name.
-    private func invalidate(_ directory: any TreeDirectory, inode: UInt64) {
-        configuration.invalidate(inode)
-        for other in directory.changing(with: tree) { configuration.invalidate(inodes.number(of: .directory(other))) }
+    /// Makes the kernel drop directories, also under their other names, and the names in them that stand for other pictures by now.
+    private func invalidate(_ directories: [any TreeDirectory]) async {
+        let dropped = directories.flatMap { [$0] + $0.changing(with: tree) }.map { directory in
+            (inode: inodes.number(of: .directory(directory)), key: directory.listing?.rememberedKey(in: tree))
+        }
+        for (inode, _) in dropped { configuration.invalidate(inode) }
+        let names = inodes.changedNames(of: Set(dropped.compactMap(\.key)), now: tree.catalog.listings.loaded)
+        guard !names.isEmpty else { return }
+        // The kernel waits for the requests under way in the directory, whose answers need a task's thread.
+        await withCheckedContinuation { done in
+            DispatchQueue.global().async { [configuration] in
+                for (inode, key) in dropped {
+                    for name in key.flatMap({ names[$0] }) ?? [] { configuration.invalidateName(name, inode) }
+                }
+                done.resume()
+            }
+        }
     }
 }
 

@@ -112,6 +112,7 @@ struct MountService {
         configuration.version = Version.text + "\n"
         configuration.report = { log.warning($0) }
         configuration.invalidate = { status.served?.session.invalidate(inode: $0) }
+        configuration.invalidateName = { status.served?.session.invalidate(name: $0, in: $1) }
         configuration.invalidateAttributes = { status.served?.session.invalidateAttributes(inode: $0) }
         configuration.troubled = { [notices = parts.notices] sentence in
             notices.showTrouble(of: request.source.description.title, sentence)

@@ -30,6 +30,21 @@ import Testing
         #expect(bench.source.asked == asked)
     }
 
+    /// The kernel keeps the names of a past day for a day.
+    @Test func aNameWithAnotherPictureIsDropped() async throws {
+        let bench = try Workbench()
+        bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3))
+        let day = try await bench.stat("ranking/daily/\(Workbench.day)").inode
+        for rank in 1...2 { _ = try await bench.stat("ranking/daily/\(Workbench.day)/\(Workbench.name(rank))") }
+        var entries = Workbench.entries(3)
+        entries[1].work.uploaded += 60
+        bench.source.setRanking(.daily, Workbench.day, entries)
+        #expect(await bench.ioctl(day, .refresh) == .ioctl(result: 1, output: []))
+        #expect(bench.invalidatedNames == ["\(day) \(Workbench.name(2))"])
+        #expect(await bench.ioctl(day, .forget) == .ioctl(result: 1, output: []))
+        #expect(Set(bench.invalidatedNames.suffix(2)) == Set((1...2).map { "\(day) \(Workbench.name($0))" }))
+    }
+
     /// What lacks is an error of the command that counts it, as for `rankfs fetch`.
     @Test func offlineWhatIsKnownOfAListIsPinned() async throws {
         let bench = try Workbench(day: Workbench.entries(120), .init(isOffline: true))

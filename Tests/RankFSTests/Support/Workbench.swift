@@ -43,6 +43,7 @@ final class Workbench: Sendable {
     private final class Lines: Sendable {
         let all = Mutex<[String]>([])
         let invalidated = Mutex<[UInt64]>([])
+        let invalidatedNames = Mutex<[String]>([])
         let now = Mutex(Workbench.now)
     }
 
@@ -57,6 +58,9 @@ final class Workbench: Sendable {
 
     /// Inodes that the kernel was told to forget.
     var invalidated: [UInt64] { lines.invalidated.withLock { $0 } }
+
+    /// Names that the kernel was told to forget, after the inodes of their directories.
+    var invalidatedNames: [String] { lines.invalidatedNames.withLock { $0 } }
 
     /// What a test wants other than usual.
     struct Wishes: Sendable {
@@ -95,6 +99,9 @@ final class Workbench: Sendable {
         configuration.version = "1.2.3\n"
         configuration.report = { line in lines.all.withLock { $0.append(line) } }
         configuration.invalidate = { inode in lines.invalidated.withLock { $0.append(inode) } }
+        configuration.invalidateName = { name, inode in
+            lines.invalidatedNames.withLock { $0.append("\(inode) \(name)") }
+        }
         configuration.invalidateAttributes = configuration.invalidate
         configuration.notesRecent = wishes.notesRecent
         configuration.listsWithheld = wishes.listsWithheld
