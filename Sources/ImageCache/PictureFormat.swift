@@ -1,3 +1,4 @@
+internal import Sourcing
 internal import System
 
 /// The formats of pictures, recognized by the beginning and the end of their files.
@@ -69,7 +70,7 @@ enum PictureFormat: String, Sendable {
 
     /// Whether a media type can belong to this format; the image host sometimes sends WebP under JPEG names.
     func admits(_ type: String) -> Bool {
-        if type.hasPrefix("image/") || type == "application/octet-stream" { return true }
+        if type.hasPrefix("image/") || PictureSize.anyBytes.contains(type) { return true }
         return isNamed(by: type)
     }
 }

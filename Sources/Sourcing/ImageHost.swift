@@ -206,14 +206,16 @@ package enum PictureSize: Hashable, Sendable {
     /// The result for an answer that is not a picture as stored; nil for a picture as stored.
     private static func unreadable(_ answer: HTTPAnswer) -> PictureSize? {
         // A login page or an error text with status 200.
-        guard let type = answer.mediaType, type.hasPrefix("image/") || archiveTypes.contains(type) else {
+        if let type = answer.mediaType, !type.hasPrefix("image/"), !archiveTypes.contains(type) {
             return .failed(.unreadable("the image host did not answer with a picture"))
         }
         return answer.codings.isEmpty ? nil : .notTold
     }
 
     /// The media types of the archives of animations.
-    private static let archiveTypes = ["application/zip", "application/x-zip-compressed", "application/octet-stream"]
+    private static let archiveTypes = ["application/zip", "application/x-zip-compressed"] + anyBytes
+    /// The media types of any bytes, the second of which object stores have where none was set.
+    package static let anyBytes = ["application/octet-stream", "binary/octet-stream"]
 
     private static func told(_ length: Int64?) -> PictureSize {
         length.map { (1...PictureLimits.largest).contains($0) ? .size($0) : .notTold } ?? .notTold

@@ -21,7 +21,8 @@ import Testing
             (head(200, jpeg, ("content-length", "9000000000000000000")), .notTold), (head(405), .notTold),
             (head(200, jpeg, ("content-length", "9"), ("content-encoding", "gzip")), .notTold),
             (head(200, ("content-type", "text/html"), ("content-length", "5")), noPicture),
-            (head(200, ("content-length", "5")), noPicture), (head(404), .failed(.notFound)),
+            (head(200, ("content-length", "5")), .size(5)), (head(404), .failed(.notFound)),
+            (head(200, ("content-type", "binary/octet-stream"), ("content-length", "5")), .size(5)),
             (head(429, ("retry-after", "7")), .failed(.limited(retryAfter: nil))),
             (head(503), .failed(.answered(status: 503))),
         ] as [(HTTPAnswer, PictureSize)])
