@@ -242,7 +242,9 @@ final class CurlExchange {
         guard code == CURLE_OK else {
             if let lackOfDescriptors, code == CURLE_COULDNT_CONNECT { return .failure(.exhausted(lackOfDescriptors)) }
             if addressRefused, code == CURLE_COULDNT_CONNECT {
-                let reason = "\(target.host): the name leads to a private address, which is never asked."
+                let reason =
+                    "\(target.host): the name leads to a private address, which is never asked; mend the name server, or set the "
+                    + "option `proxy`."
                 return .failure(hops > 0 ? .redirectRefused(reason) : .unsendable(reason))
             }
             return .failure(CurlFailure(code, host: target.host, headSeen: check.headSeen, from: easy).failure)

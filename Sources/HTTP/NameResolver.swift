@@ -331,9 +331,12 @@ struct AddressBook: Sendable {
     /// A name on the list of hosts can be made to point into the private network (DNS answers are not trusted either), so the
     /// address itself is checked when the socket is opened (libcurl-security(3)).
     ///
-    /// Refused are: unspecified, loopback, private, link-local, carrier-grade NAT, benchmark, multicast and reserved
+    /// Refused are: unspecified, loopback, private, link-local, carrier-grade NAT, multicast and reserved
     /// addresses of IPv4, the same inside IPv6 (mapped, compatible, NAT64, 6to4), and unique local, link-local and multicast ones
     /// of IPv6 (the IANA special-purpose registries).
+    ///
+    /// Benchmark addresses of IPv4 (198.18.0.0/15) are admitted: no network has hosts there, and tunnels of Clash and sing-box answer every
+    /// name with one ("fake-ip"). So are the local prefixes of NAT64 (64:ff9b:1::/48, RFC 8215) with a public address at the end.
     static func isPublic(_ address: UnsafePointer<sockaddr>) -> Bool {
         switch unsafe Int32(address.pointee.sa_family) {
         case AF_INET:
@@ -356,7 +359,6 @@ struct AddressBook: Sendable {
         case (172, 16...31): false
         case (192, 168): false
         case (192, 0) where bytes[2] == 0 || bytes[2] == 2: false
-        case (198, 18...19): false
         default: true
         }
     }
@@ -368,7 +370,8 @@ struct AddressBook: Sendable {
             return mapped && isPublicIPv4(Array(bytes[12...]))
         }
         if bytes.starts(with: [0x00, 0x64, 0xFF, 0x9B]) {
-            return bytes[4..<12].allSatisfy { $0 == 0 } && isPublicIPv4(Array(bytes[12...]))
+            return (bytes[4..<12].allSatisfy { $0 == 0 } || bytes[4..<6].elementsEqual([0, 1]))
+                && isPublicIPv4(Array(bytes[12...]))
         }
         if bytes.starts(with: [0x20, 0x02]) { return isPublicIPv4(Array(bytes[2..<6])) }
         // All assigned addresses are in 2000::/3; Teredo (2001::/32) hides an IPv4 address.

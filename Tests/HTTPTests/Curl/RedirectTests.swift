@@ -89,21 +89,25 @@ struct RedirectTests {
     @Test(
         arguments: [
             [0, 0, 0, 0], [10, 1, 2, 3], [127, 0, 0, 1], [100, 64, 0, 1], [169, 254, 169, 254], [172, 16, 0, 1],
-            [172, 31, 255, 255], [192, 168, 1, 1], [192, 0, 0, 1], [198, 18, 0, 1], [224, 0, 0, 1],
+            [172, 31, 255, 255], [192, 168, 1, 1], [192, 0, 0, 1], [224, 0, 0, 1],
             [255, 255, 255, 255],
         ] as [[UInt8]])
     func privateAddresses(_ address: [UInt8]) {
         #expect(!AddressBook.isPublicIPv4(address))
         #expect(!AddressBook.isPublicIPv6([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF] + address))
         #expect(!AddressBook.isPublicIPv6([0, 0x64, 0xFF, 0x9B, 0, 0, 0, 0, 0, 0, 0, 0] + address))
+        #expect(!AddressBook.isPublicIPv6([0, 0x64, 0xFF, 0x9B, 0, 1, 0, 9, 0, 0, 0, 0] + address))
         #expect(!AddressBook.isPublicIPv6([0x20, 0x02] + address + [0, 0, 0, 0, 0, 0, 0, 0, 0, 1]))
         #expect(!AddressBook.isPublicIPv6([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0] + address))
     }
 
     @Test(
-        arguments: [[1, 1, 1, 1], [100, 128, 0, 1], [172, 32, 0, 1], [192, 0, 66, 1], [210, 140, 139, 1]] as [[UInt8]])
+        arguments: [
+            [1, 1, 1, 1], [100, 128, 0, 1], [172, 32, 0, 1], [192, 0, 66, 1], [198, 18, 0, 1], [210, 140, 139, 1],
+        ] as [[UInt8]])
     func publicAddresses(_ address: [UInt8]) {
         #expect(AddressBook.isPublicIPv4(address))
+        #expect(AddressBook.isPublicIPv6([0, 0x64, 0xFF, 0x9B, 0, 1, 0, 9, 0, 0, 0, 0] + address))
         #expect(AddressBook.isPublicIPv6([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF] + address))
     }
 
