@@ -135,6 +135,11 @@ package final class ImageCache: Sendable {
     /// Never waits.
     package func status() -> ImageCacheStatus { core.withLock { $0.status } }
 
+    /// The byte budget and the bytes of stored pictures.
+    ///
+    /// Never waits.
+    package var room: (budget: Int64, storedBytes: Int64) { core.withLock { ($0.budget.limit, $0.index.bytes) } }
+
     // MARK: - Reading
 
     /// Opens a picture for reading; sends no request before the first read.

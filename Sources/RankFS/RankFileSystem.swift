@@ -63,10 +63,10 @@ package final class RankFileSystem: FileSystem {
 
     package func statistics(_ request: InodeRequest, reply: StatisticsReply) {
         if let node = inodes.node(request.inode) { noteStatistics(of: node, by: request.caller) }
-        let status = tree.cache.status()
-        let free = max(0, status.budget - status.storedBytes)
+        let (budget, stored) = tree.cache.room
+        let free = max(0, budget - stored)
         reply.statistics(
-            blocks: UInt64(max(0, status.budget) / TreeLimits.blockSize),
+            blocks: UInt64(max(0, budget) / TreeLimits.blockSize),
             freeBlocks: UInt64(free / TreeLimits.blockSize), longestName: UInt32(TreeLimits.longestName))
     }
 

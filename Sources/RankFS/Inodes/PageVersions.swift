@@ -147,10 +147,13 @@ final class PageVersions: Sendable {
         }
     }
 
-    /// Records that the kernel has forgotten an inode and its pages.
+    /// Records that the kernel has forgotten an inode and its pages; one that was opened again meanwhile keeps its record.
     func forget(_ inode: UInt64) {
         held.withLock { table in
-            if table.removeValue(forKey: inode) != nil { endEra() }
+            if let held = table[inode], held.handles <= 0 {
+                table[inode] = nil
+                endEra()
+            }
         }
         audiences.withLock { _ = $0.removeValue(forKey: inode) }
     }

@@ -157,6 +157,18 @@ import Testing
         #expect(try await bench.contents(shown.inode) == PictureHost.picture(1002))
     }
 
+    /// An open may come between the end of an inode and that of its record.
+    @Test func aRecordWithHandlesOutlivesItsInode() {
+        let pages = PageVersions()
+        #expect(pages.opening(7, of: Self.id, serving: .init(token: 1)) == .keeping)
+        #expect(pages.admits(.init(token: 1), to: 7))
+        pages.forget(7)
+        #expect(pages.opening(7, of: Self.id, serving: .init(token: 2)) == .direct)
+        pages.closed(7)
+        pages.forget(7)
+        #expect(pages.count == 0)
+    }
+
     /// The kernel keeps the entries of a directory for a day: not beyond a sign-in or a logout.
     @Test func entriesOfADirectoryAreThoseOfOneViewer() {
         let pages = PageVersions()
