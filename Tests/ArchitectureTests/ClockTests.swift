@@ -5,8 +5,8 @@ import Testing
 @Suite struct ClockTests {
     /// Where clocks begin, each with its reason.
     private static let exempt = [
-        // The monotonic clock as a value that can be replaced.
-        "Sources/HTTP/HTTPRequest.swift",
+        // The clock of deadlines itself, and as a value that can be replaced.
+        "Sources/System/UptimeClock.swift", "Sources/HTTP/HTTPRequest.swift",
         // The thread that curl's sockets are served on: curl measures by the system's clock, and so does what waits for it.
         "Sources/HTTP/CurlLoop.swift", "Sources/HTTP/CurlPool.swift", "Sources/HTTP/CurlExchange.swift",
         "Sources/HTTP/NameResolver.swift",
@@ -17,7 +17,7 @@ import Testing
     ]
 
     private static let patterns = [
-        #"ContinuousClock(\(\))?\.now\b"#, #"[:(\-+] ?\.now\b"#, #"\bDate\(\)"#, #"\.random\(in"#, #"\bshuffled\("#,
+        #"(Continuous|Suspending|Uptime)Clock(\(\))?\.now\b"#, #"[:(\-+] ?\.now\b"#, #"\bDate\(\)"#, #"\.random\(in"#, #"\bshuffled\("#,
         #"\brandomElement\("#,
     ]
 
@@ -36,7 +36,7 @@ import Testing
                     continue
                 }
                 // The default of a value that can be replaced.
-                let isDefault = ["package var ", "= { Double.random", "= { ContinuousClock.now }"]
+                let isDefault = ["package var ", "= { Double.random", "= { UptimeClock.now }"]
                     .contains(where: line.contains)
                 #expect(isDefault, "\(file.path):\(number + 1) reads a clock or throws dice; take what is passed in")
             }

@@ -25,18 +25,5 @@ import Testing
         }
         #expect(taken(bench) == before)
     }
-
-    @Test func aWaitThatIsGivenUpIsOver() async throws {
-        let (bench, open) = try Bench.opened(Sample.picture(1, size: 200_000))
-        do {
-            guard case .later = try open.read(offset: 0, count: 4096) else {
-                Issue.record("nothing is there yet")
-                return
-            }
-        }
-        let request = await bench.transport.waitForRequest(at: 0)
-        await request.waitForEnd()
-        #expect(request.isCancelled)
-    }
 }
 #endif
