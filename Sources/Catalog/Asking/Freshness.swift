@@ -16,6 +16,9 @@ enum Freshness {
     /// The seconds after which an author's profile is stale: six hours, for a few requests a day.
     static let profileSeconds: Int64 = 6 * 3600
 
+    /// The seconds for which the record of a work is not requested again because a picture of it is gone: most are deleted works.
+    static let renewalSeconds: Int64 = 24 * 3600
+
     /// Whether an event at `moment` is still within its time.
     ///
     /// A moment in the future (the wall clock was set back) counts as long ago, so that nothing is kept for years.

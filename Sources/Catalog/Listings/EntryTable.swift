@@ -108,9 +108,11 @@ struct EntryTable: Sendable {
     /// Whether a work is listed as withheld.
     func withholds(_ work: WorkID) -> Bool { position(of: work).map { entries[$0].isWithheld } ?? false }
 
-    /// The pictures, by work, of works that are listed as withheld and are no longer.
+    /// The pictures, by work, of works that are listed as withheld and are no longer, or that are renewed.
     func uncovered(by pictures: [ListedPicture]) -> [WorkID: ListedPicture] {
-        let uncovered = pictures.filter { $0.listed.work.withheld == nil && withholds($0.listed.work.id) }
+        let uncovered = pictures.filter {
+            $0.isRenewed || $0.listed.work.withheld == nil && withholds($0.listed.work.id)
+        }
         return Dictionary(uncovered.map { ($0.listed.work.id, $0) }) { first, _ in first }
     }
 

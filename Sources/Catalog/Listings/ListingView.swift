@@ -66,6 +66,8 @@ struct ListedPicture: Sendable {
     var name: String?
     /// The size in bytes; 0 if unknown.
     var size: Int64 = 0
+    /// Whether it takes the place of an older picture of its work.
+    var isRenewed = false
 
     /// The extension of a picture of unknown format, such as a withheld one.
     static let unknown = "jpg"

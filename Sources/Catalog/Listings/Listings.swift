@@ -25,6 +25,8 @@ package final class Listings: Sendable {
     let unfinished = Pauses<StoredKey>(seconds: Freshness.unfinishedSeconds)
     /// Ends of lists that contradict what is stored, each with the number of its pages and the time at which it was first found.
     let doubtedEnds = Mutex<[StoredKey: (pages: Int, since: Int64)]>([:])
+    /// Works whose records were requested because their pictures are gone.
+    let renewals = Pauses<WorkID>(seconds: Freshness.renewalSeconds)
     /// Listings that are being reread.
     let rereading = Mutex<Set<StoredKey>>([])
     /// The sign-in state when a listing was last chosen for the present viewer.
@@ -120,12 +122,8 @@ package final class Listings: Sendable {
     package func place(
         of picture: PictureID, where accepts: @Sendable (Listing, Int) -> Bool
     ) async -> (listing: Listing, index: Int)? {
-        let variant = StoredVariant(view)
-        let keys = try? await context.read { connection throws(DatabaseError) in
-            try Rows.places(of: picture.work, variant, in: connection)
-        }
-        for key in keys ?? [] {
-            guard let listing = await stored(key.listing) else { continue }
+        for key in await listings(of: picture.work) {
+            guard let listing = await stored(key) else { continue }
             guard let index = listing.index(of: picture) else { continue }
             if accepts(listing, index) { return (listing, index) }
         }
@@ -571,7 +569,7 @@ extension Listings {
     }
 
     /// Replaces a listing by one with pictures and the rows of an older one (`EntryTable.merge`).
-    private func replace(
+    func replace(
         _ listing: Listing, _ pictures: [ListedPicture], before old: EntryTable, _ pages: ListingPages,
         _ paging: Paging
     ) -> Listing {

@@ -144,7 +144,7 @@ extension RankFileSystem {
     }
 
     /// Makes the kernel drop directories, also under their other names, and the names in them that stand for other pictures by now.
-    private func invalidate(_ directories: [any TreeDirectory]) async {
+    func invalidate(_ directories: [any TreeDirectory]) async {
         let dropped = directories.flatMap { [$0] + $0.changing(with: tree) }.map { directory in
             (inode: inodes.number(of: .directory(directory)), key: directory.listing?.rememberedKey(in: tree))
         }

@@ -269,6 +269,8 @@ extension RankFileSystem {
     private func noteDamage(_ failure: Failure, of picture: OpenPicture, _ inode: UInt64) {
         switch failure {
         case .damaged, .lengthContradicts: tree.doubtSize(of: picture, after: failure)
+        case .gone:
+            return tree.catalog.listings.renew(picture.picture) { await self.invalidate($0.map { $0.directory() }) }
         default: return
         }
         pages.spoil(inode)

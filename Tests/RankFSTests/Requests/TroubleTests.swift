@@ -56,6 +56,26 @@ import Testing
         #expect(Set(bench.invalidated) == Set(inodes))
     }
 
+    @Test func aWorkThatWasUploadedAgainTakesItsPlace() async throws {
+        let bench = try Workbench()
+        bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3))
+        let path = "\(day)/\(Workbench.name(1))"
+        let inode = try await bench.stat(path).inode
+        var work = Workbench.work(1001)
+        (work.title, work.uploaded) = ("Another", work.uploaded + 60)
+        bench.source.state.withLock { [work] in $0.records[work.id] = work }
+        bench.host.setManner(.status(404))
+        let handle = try #require(await bench.open(inode).handle)
+        #expect(await bench.read(inode, handle, 0, 200_000) == .failure(.ENOENT))
+        while bench.invalidatedNames.isEmpty { await Task.yield() }
+        bench.host.setManner(.serving)
+        let renewed = try await bench.stat(path)
+        #expect(renewed.inode != inode && renewed.modified == work.uploaded)
+        #expect(try await bench.contents(renewed.inode) == PictureHost.picture(1001))
+        #expect(try await bench.names(day).count == 5)
+        #expect(bench.source.asked.filter { $0 == "details 1001" }.count == 1)
+    }
+
     @Test func aDeletedPictureStaysListedAndCannotBeRead() async throws {
         let bench = try Workbench(day: Workbench.entries(3))
         let inode = try await bench.stat("\(day)/\(Workbench.name(1))").inode
