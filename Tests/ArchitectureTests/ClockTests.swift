@@ -17,7 +17,8 @@ import Testing
     ]
 
     private static let patterns = [
-        #"(Continuous|Suspending|Uptime)Clock(\(\))?\.now\b"#, #"[:(\-+] ?\.now\b"#, #"\bDate\(\)"#, #"\.random\(in"#, #"\bshuffled\("#,
+        #"(Continuous|Suspending|Uptime)Clock(\(\))?\.now\b"#, #"[:(\-+] ?\.now\b"#, #"\bDate\(\)"#, #"\.random\(in"#,
+        #"\bshuffled\("#,
         #"\brandomElement\("#,
     ]
 
