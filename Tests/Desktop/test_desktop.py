@@ -80,9 +80,11 @@ class Table(unittest.TestCase):
         pictures = ("ranking/daily/2024-05-01/001-A.jpg", "users/1/2-B.jpg", "works/1/p0.png", "search/a b/1-C.jpg", "recent/001-D.jpg",
                     "random.jpg")
         listings = ("ranking/daily/2024-05-01", "ranking/daily/latest", "by-date/daily/2024/05/2024-05-01", "users/1", "recent",
-                    "users/1/bookmarks", "artists/some_one", "works/1", "search/a", "following/1-E", "bookmarks")
+                    "users/1/bookmarks", "artists/some_one", "works/1", "search/a", "following/1-E", "bookmarks",
+                    "bookmarks-private", "feed", "feed-r18", "hot", "collections/3", "bookmark-tags/x", "bookmark-months/2024-05",
+                    "author-tags/1/x")
         neither = ("", "ranking", "ranking/daily", "by-date", "by-date/daily/2024", "by-date/daily/2024/05", "users", "artists",
-                   ".rankfs")
+                   ".rankfs", "collections", "bookmark-tags", "bookmark-months", "author-tags", "author-tags/1")
         for path in pictures:
             self.assertTrue(self.place("/home/me/Rankings/" + path if not path.startswith("users") else
                                        "/srv/daily/" + path).is_picture(False), path)

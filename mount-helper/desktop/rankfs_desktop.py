@@ -12,8 +12,10 @@ import sys
 
 # Bytes of the table of mounts that are looked at; each line takes some 150.
 LONGEST_TABLE = 4 << 20
-FOLDERS = (
-    "users", "artists", "works", "search", "series", "related", "family", "favorites", "pools", "favgroups", "following")
+# Folders in the root that hold pictures, those that hold such folders, and those two above.
+LISTINGS = ("bookmarks", "bookmarks-private", "recent", "hot", "feed", "feed-r18"), (
+    "users", "artists", "works", "search", "series", "related", "family", "favorites", "pools", "favgroups", "following",
+    "collections", "bookmark-tags", "bookmark-months"), ("author-tags",)
 # The actions that lead to what only some sources have.
 DOORS = {"pixiv": ("series", "related"), "danbooru": ("pools", "family"), "yandere": ("pools", "family"),
          "konachan": ("pools", "family")}
@@ -135,7 +137,7 @@ class Place:
             return False
         if self.parts[0] in ("ranking", "by-date"):
             return len(self.parts) > 2 and DAY.fullmatch(self.parts[-1]) is not None
-        return self.parts[0] in ("bookmarks", "recent", "hot") or self.parts[0] in FOLDERS and len(self.parts) > 1
+        return any(self.parts[0] in names for names in LISTINGS[:len(self.parts)])
 
 
 def attribute(path, name):
