@@ -223,6 +223,12 @@ class Words(unittest.TestCase):
                 self.assertEqual(action.run("save", places), 1)
             self.assertFalse(os.path.exists(folder + "/words"))
 
+    def test_asking_again_is_for_folders_of_their_own(self):
+        paths = ("/m/random.jpg", "/m/recent/001-a.jpg", "/m/ranking/daily/latest/001-a.jpg", "/m/users/1/2-b.jpg", "/m/users/1/3-c.jpg")
+        places = [desktop.Place(path, None, path.split("/")[2:]) for path in paths]
+        self.assertEqual(action.targets("refresh", places), ["/m/ranking/daily/latest", "/m/users/1"])
+        self.assertEqual(action.targets("keep", places), list(paths))
+
     def test_artists_have_names(self):
         values = {
             "/m/a": ("some one (circle)", "1girl,some_one_(circle),some"), "/m/b": ("a, b c", "b_c,_a"), "/m/c": ("a, b, c and 2 more", "c,a,b,d"),
