@@ -18,7 +18,8 @@ extension Command {
         ),
         act(
             .refresh, "refresh", summary: "ask the service again for a listing",
-            "Asks the service again: a day, an author, a work, a search, a mode's newest day."),
+            "Asks the service again: a day, an author, a work, a search, a mode's newest day; of a directory of such, what was opened."
+        ),
         act(
             .forget, "forget", summary: "drop a past search or another listing",
             "Drops a listing, as if it had never been opened: a past search, an author, a list of names."),
@@ -106,7 +107,9 @@ extension Command {
             let isTold = command != .pin && isatty(2) == 1
             for entry in entries.sorted(by: { $0.name < $1.name })
             where entry.kind == .directory || entry.kind == .file && command.isForPictures {
-                guard !FetchPath.isFurther(entry.name, in: path, isRoot: isRoot) else { continue }
+                guard !FetchPath.isFurther(entry.name, in: path, isRoot: isRoot),
+                    command != .refresh || isAskedFor("\(path)/\(entry.name)", in: mounts)
+                else { continue }
                 if isTold { Files.write(Array("\r\u{1B}[K\(command.outcome(tally))".utf8), to: 2) }
                 act(command, on: "\(path)/\(entry.name)", mounts, &tally)
             }
@@ -125,6 +128,16 @@ extension Command {
 
     /// Reads a picture, or every picture of a directory, unless the mount has stored it; a failure does not stop the others.
     ///
+    /// Whether a listing was requested before, of a mode that of its newest day; true for directories of listings.
+    private static func isAskedFor(_ path: String, in mounts: [String]) -> Bool {
+        let name = "user.rankfs.withheld"
+        return switch LocalFiles.innermost(of: mounts, above: path).map({ TreePath($0.way) }) {
+        case .mode: LocalFiles.attribute(name, of: "\(path)/latest") != nil
+        case .listing, .own: LocalFiles.attribute(name, of: path) != nil
+        default: true
+        }
+    }
+
     /// - Returns: The pinned ones.
     private static func download(_ path: String, _ mounts: [String], _ tally: inout ActTally) -> Set<String> {
         guard let names = try? LocalFiles.names(in: path) else {

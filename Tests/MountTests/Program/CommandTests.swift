@@ -25,6 +25,10 @@ extension MountSuite {
                 #expect(twice.output == "pinned 1 picture\n", "in two places")
                 #expect(kept(pinned) == "yes")
                 #expect(try workplace.rankfs("refresh", "\(mount.path)/recent").output == "refreshed 0 listings\n")
+                #expect(try !mount.names("\(mount.path)/works").isEmpty)
+                let opened = origin.apiRequests.count
+                #expect(try workplace.rankfs("refresh", "\(mount.path)/works").output == "refreshed 0 listings\n")
+                #expect(origin.apiRequests.count == opened, "no work was opened")
                 for path in readable.dropFirst() { _ = try read(path).get() }
                 #expect(poll { state(of: readable[1]) == "absent" }, "the least recently used one had to go")
                 #expect(state(of: pinned) == "stored")
