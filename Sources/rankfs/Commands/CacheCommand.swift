@@ -43,8 +43,18 @@ extension Command {
             throw .unavailable("the cache directory \(obstacle)")
         }
         let mistakes: Int
+        var holder: (mountPoint: String, processID: Int32)?
+        var silence: ProgramError?
         do throws(Failure) {
-            mistakes = try place.waitingForEnd(unless: { StatusDocument.holder(of: place.directory) != nil }) {
+            let isServing = {
+                // Each look at a mount that does not answer takes as long as the end of one that stops.
+                guard silence == nil else { return false }
+                do throws(ProgramError) { holder = try StatusDocument.holder(of: place.directory) } catch {
+                    silence = error
+                }
+                return holder != nil
+            }
+            mistakes = try place.waitingForEnd(unless: isServing) {
                 () throws(Failure) in
                 switch action {
                 case "info": try printInfo(place, settings, shown)
@@ -55,7 +65,7 @@ extension Command {
                 return 0
             }
         } catch .busy {
-            throw .unavailable(busy(shown, StatusDocument.holder(of: place.directory)))
+            throw .unavailable(silence.map { "another rankfs uses \(shown), and \($0.message)" } ?? busy(shown, holder))
         } catch .unusable(let sentence) {
             throw .unavailable("\(LogText.escaped(sentence, limit: LogText.longestLine)).")
         } catch {

@@ -104,7 +104,7 @@ struct CachePlace: Hashable, Sendable {
     }
 
     /// Six seconds in all: the five that a stopping daemon may keep the lock, and one more.
-    private static let busyAttempts = 60
+    private static let busyPatience: Duration = .seconds(6)
     /// Microseconds.
     private static let busyPause: UInt32 = 100_000
 
@@ -112,19 +112,21 @@ struct CachePlace: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - isServing: Whether the process that holds the lock is known to go on.
+    ///   - now: The time.
     ///   - action: The action.
     /// - Returns: The action's result.
     /// - Throws: The action's error.
     func waitingForEnd<Value>(
-        unless isServing: () -> Bool = { false }, _ action: () throws(Failure) -> Value
+        unless isServing: () -> Bool = { false }, now: () -> ContinuousClock.Instant = { ContinuousClock.now },
+        _ action: () throws(Failure) -> Value
     ) throws(Failure) -> Value {
-        for _ in 1..<Self.busyAttempts {
+        let end = now() + Self.busyPatience
+        while true {
             do throws(Failure) { return try action() } catch {
-                guard case .busy = error, !isServing() else { throw error }
+                guard case .busy = error, now() < end, !isServing() else { throw error }
                 usleep(Self.busyPause)
             }
         }
-        return try action()
     }
 
     /// Makes the directories and checks that they can be written.

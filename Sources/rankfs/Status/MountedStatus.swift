@@ -90,14 +90,22 @@ extension StatusDocument {
     /// The mount that uses a cache directory; nil if no mount reports that directory.
     ///
     /// Blocks for some seconds for each mount that does not answer.
-    static func holder(of directory: String) -> (mountPoint: String, processID: Int32)? {
+    ///
+    /// - Throws: unavailable, if no mount reports it and one does not answer.
+    static func holder(of directory: String) throws(ProgramError) -> (mountPoint: String, processID: Int32)? {
         let wanted = LocalFiles.canonical(directory) ?? directory
+        var silent: ProgramError?
         for mountPoint in MountTable.current().ownMountPoints {
-            guard let document = mounted(at: mountPoint),
-                LocalFiles.canonical(document.text("cache.directory")) == wanted
-            else { continue }
-            return (document.text("mount_point"), Int32(clamping: document.number("pid")))
+            do throws(ProgramError) {
+                guard let document = StatusDocument(json: try read(mountPoint)),
+                    LocalFiles.canonical(document.text("cache.directory")) == wanted
+                else { continue }
+                return (document.text("mount_point"), Int32(clamping: document.number("pid")))
+            } catch {
+                if error == silence(of: mountPoint) { silent = silent ?? error }
+            }
         }
+        if let silent { throw silent }
         return nil
     }
 }
