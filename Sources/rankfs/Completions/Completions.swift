@@ -185,14 +185,16 @@ extension Completions {
             # bash itself expands and quotes paths.
             case ${COMP_WORDS[COMP_CWORD]} in *[\~\$\\\"\']*) compopt -o bashdefault -o default; return ;; esac
             # The line up to the cursor without bash's cuts at = and :, of which only the last piece is replaced.
-            local line=${COMP_LINE:0:COMP_POINT} words kept= word
+            local line=${COMP_LINE:0:COMP_POINT} words kept= word help
             read -ra words <<<"$line"
             if [[ $line == *[[:blank:]] ]]; then words+=(''); fi
             if [[ $COMP_WORDBREAKS == *=* ]]; then kept=${words[-1]%"${words[-1]##*[=:]}"}; fi
-            while IFS=$'\t' read -r word _; do
-                COMPREPLY+=("${word#"$kept"}")
+            while IFS=$'\t' read -r word help; do
+                word=${word#"$kept"}
+                COMPREPLY+=("$word")
+                # What has a help text is a command or an option.
+                if [[ $word == */* || -z $help && -e $word ]]; then compopt -o filenames; fi
             done < <(rankfs complete "${words[@]:1}")
-            if [[ ${COMPREPLY[*]} == */* ]]; then compopt -o filenames; fi
             # A value or a further option may follow.
             if [[ ${COMPREPLY[*]} == *= || ${words[-1]} == -o?* || ${words[-2]} == -o ]]; then compopt -o nospace; fi
         }

@@ -39,12 +39,13 @@ private func completed(_ shell: String, _ line: String, answer: String) throws -
             """
             \(Completions.scripts["bash"] ?? "")
             rankfs() { printf '%s\\n' "$*" >&2; printf '%b' '\(answer)'; }
-            compopt() { if [[ $* == *default* ]]; then echo "$*"; fi; }
+            cd /
+            compopt() { case $* in *default*) echo "$*" ;; *filenames) files=filenames ;; esac; }
             COMP_WORDBREAKS=$' \\t\\n"\\'><=;|&(:'
             COMP_LINE=$(printf '%s' '\(line)') COMP_POINT=\(line.utf8.count)
             COMP_WORDS=("${COMP_LINE##*[^\\\\] }") COMP_CWORD=0
             _rankfs
-            printf '%s\\n' "${COMPREPLY[@]}"
+            printf '%s\\n' "${COMPREPLY[@]}" $files
             """
         case "zsh":
             """
@@ -121,7 +122,11 @@ private func completed(_ shell: String, _ line: String, answer: String) throws -
                 == ["complete mount -o ro,images=s", "small"])
         #expect(
             try completed("bash", "rankfs unmount ", answer: "/mnt/my pictures\\tone\\n/mnt/b\\n")
-                == ["complete unmount ", "/mnt/my pictures", "/mnt/b"])
+                == ["complete unmount ", "/mnt/my pictures", "/mnt/b", "filenames"])
+        // bash quotes names of files, and puts a slash after folders, where it knows that they are such.
+        #expect(
+            try completed("bash", "rankfs mount us", answer: "usr\\n") == ["complete mount us", "usr", "filenames"])
+        #expect(try completed("bash", "rankfs us", answer: "usr\\thelp\\n") == ["complete us", "usr"])
         // Paths that the shell has to expand are its own matter.
         for word in ["~/P", "$HOME/P", #"/mnt/019-Electric\ L"#] {
             #expect(try completed("bash", "rankfs pin \(word)", answer: "no\\n") == ["-o bashdefault -o default"])
