@@ -45,10 +45,17 @@ package enum SessionText {
         return cookie
     }
 
+    /// The fewest letters and digits after the user's number that no name of a file or a tag has; those seen have 32.
+    private static let shortestEvident = 16
+
     /// Whether a word may be a cookie rather than the name of a file.
     package static func looksLikeCookie(_ word: String) -> Bool {
         word.uppercased().contains(SessionCookie.name + "=")
-            || word.split(whereSeparator: { "=,;: \"'".contains($0) }).contains { SessionCookie($0) != nil }
+            || word.split(whereSeparator: { "=,;: \"'".contains($0) }).contains { part in
+                let secret = part.utf8.drop { $0.isDigit }.dropFirst()
+                return SessionCookie(part) != nil && secret.count >= shortestEvident
+                    && secret.allSatisfy { $0.isDigit || $0.isLetter }
+            }
     }
 
     /// The first session of a host that has not run out.

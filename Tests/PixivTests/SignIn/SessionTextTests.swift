@@ -152,7 +152,10 @@ struct SessionTextTests {
         for word in [value, "PHPSESSID=\(value)", "PHPSESSID=abc", "phpsessid=x", "Cookie: PHPSESSID=1"] {
             #expect(SessionText.looksLikeCookie(word))
         }
-        for word in ["cookies.txt", "/home/me/cookies.txt", "-", "2024_05", "12345", "1_cookies/x"] {
+        for word in [
+            "cookies.txt", "/home/me/cookies.txt", "-", "2024_05", "12345", "1_cookies/x",
+            "20241128_cookies.txt", "2024_rankings", "tags=1000_followers", "2024_all-rankings-of-the-year",
+        ] {
             #expect(!SessionText.looksLikeCookie(word), "\(word)")
         }
     }
