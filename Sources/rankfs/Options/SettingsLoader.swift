@@ -14,16 +14,17 @@ struct SettingsLoader: Sendable {
     /// The directory that relative paths of the command line and the environment start from; nil if they may not be relative.
     var directory: String?
     var home: String?
-    /// Whether the embedded source is mounted, which needs no network: only the command line names one, or a tier.
-    var isDemo = false
+    /// The source that is mounted, if any; the embedded one needs no network: only the command line names one, or a tier.
+    var source: SourceName?
 
-    /// The settings, and warnings about variables with almost the name of an option.
+    /// The settings, and warnings about variables with almost the name of an option, and about choices of other sources.
     func load() throws(ProgramError) -> (settings: Settings, warnings: [String]) {
         var settings = Settings()
-        if let file { try apply(Assignment.all(in: file.text, path: file.path), to: &settings) }
-        let (assignments, warnings) = environmentAssignments()
-        for assignment in assignments { try assignment.apply(to: &settings, context: (directory, home)) }
-        if isDemo {
+        let variables = environmentAssignments()
+        var warnings = variables.warnings
+        if let file { try apply(Assignment.all(in: file.text, path: file.path), to: &settings, &warnings) }
+        for assignment in variables.assignments { try apply(assignment, in: directory, to: &settings, &warnings) }
+        if source?.isDemo == true {
             (settings.apiURL, settings.imageURL, settings.proxy, settings.tier) = (nil, nil, nil, nil)
             settings.isOffline = false
         }
@@ -33,15 +34,26 @@ struct SettingsLoader: Sendable {
 
     /// Applies a file's lines and collects the mistakes of all of them.
     private func apply(
-        _ lines: [Result<Assignment, ProgramError>], to settings: inout Settings
+        _ lines: [Result<Assignment, ProgramError>], to settings: inout Settings, _ warnings: inout [String]
     ) throws(ProgramError) {
         var mistakes: [String] = []
         for line in lines {
             do throws(ProgramError) {
-                try line.get().apply(to: &settings, context: (nil, home))
+                try apply(line.get(), in: nil, to: &settings, &warnings)
             } catch { mistakes.append(error.message) }
         }
         guard mistakes.isEmpty else { throw .configuration(mistakes.joined(separator: "\n")) }
+    }
+
+    /// Applies what is meant for any source; of a choice that this source lacks its default stays.
+    private func apply(
+        _ assignment: Assignment, in directory: String?, to settings: inout Settings, _ warnings: inout [String]
+    ) throws(ProgramError) {
+        try assignment.apply(to: &settings, context: (directory, home))
+        do throws(ProgramError) { _ = try source?.choices(among: settings.choices) } catch {
+            settings.choices[OptionTable.normalised(assignment.name)] = nil
+            warnings.append("\(assignment.place.prefix)\(error.message)")
+        }
     }
 
     /// Sorted by name, so that the same environment always gives the same error.
@@ -72,7 +84,7 @@ struct SettingsLoader: Sendable {
         let loader = SettingsLoader(
             file: try configurationFile(of: home), environment: home.variables,
             commandLine: request.options.assignments, directory: LocalFiles.workingDirectory(),
-            home: home.directory, isDemo: request.source.isDemo)
+            home: home.directory, source: request.source)
         let (settings, warnings) = try loader.load()
         return (settings, warnings, home)
     }

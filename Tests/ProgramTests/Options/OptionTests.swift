@@ -124,7 +124,8 @@ private func error(_ work: () throws -> Void) -> ProgramError? {
         func demo(_ words: [String] = []) throws -> Settings {
             try SettingsLoader(
                 file: ("rankfs.conf", file), environment: ["RANKFS_IMAGE_URL": "http://h:3"],
-                commandLine: onCommandLine(words), directory: "/w", home: "/home/u", isDemo: true
+                commandLine: onCommandLine(words), directory: "/w", home: "/home/u",
+                source: SourceName(rawValue: "demo")
             ).load().settings
         }
         let settings = try demo()
@@ -138,6 +139,18 @@ private func error(_ work: () throws -> Void) -> ProgramError? {
         #expect(try load(onCommandLine(["-o", "cache_dir=c"])).settings.cacheDirectory == "/w/c")
         #expect(try load(file: "cache_dir = ~/c").settings.cacheDirectory == "/home/u/c")
         #expect(error { _ = try load(file: "cache_dir = c") }?.status == .configuration)
+    }
+
+    @Test func aChoiceOfAnotherSourceLeavesTheDefault() throws {
+        for file in ["rating = sensitive", "rating = safe\nrating = sensitive"] {
+            let (settings, warnings) = try SettingsLoader(
+                file: ("rankfs.conf", file), environment: [:], commandLine: [], source: SourceName(rawValue: "yandere")
+            ).load()
+            #expect(settings.choices.isEmpty)
+            let line = file.split(separator: "\n").count
+            #expect(warnings.map { $0.hasPrefix("rankfs.conf:\(line): yandere has no rating \"sensitive\"") } == [true])
+        }
+        #expect(try load(file: "rating = sensitive").settings.choices == ["rating": "sensitive"])
     }
 
     @Test func everyWrongLineOfAFileIsTold() throws {
