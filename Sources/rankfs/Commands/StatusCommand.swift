@@ -10,8 +10,8 @@ extension Command {
         name: "status", words: "[MOUNTPOINT] [--watch] [--json]", brief: "[MOUNTPOINT] [--watch]",
         summary: "what is mounted and what it is doing",
         details: """
-            Prints what each mount (or the named one) is doing; --json prints MOUNTPOINT/.rankfs/status.json as it is, those of
-            several mounts each in one line.
+            Prints what each mount (or the named one) is doing, after your own those of others that you may read; --json prints
+            MOUNTPOINT/.rankfs/status.json as it is, those of several mounts each in one line.
 
             --watch shows one mount, the first unless one is named, until Ctrl-C: blue bars are pictures that somebody reads,
             green ones are preloads. Where the cursor cannot be moved it prints a line now and then. With --json it prints the
@@ -67,7 +67,7 @@ extension Command {
     /// The named mount, or all mounts, at least one.
     private static func mountPoints(_ named: String?) throws(ProgramError) -> [String] {
         if let mountPoint = named { return [MountPoint.canonical(mountPoint) ?? mountPoint] }
-        let own = MountTable.current().mountPoints(of: geteuid())
+        let own = MountTable.current().mountPoints(of: geteuid(), withOthers: true)
         guard !own.isEmpty else {
             throw .unavailable("nothing is mounted; `rankfs mount FOLDER` or `rankfs demo` does that.")
         }

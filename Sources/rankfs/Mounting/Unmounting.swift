@@ -174,12 +174,12 @@ extension MountTable {
         mounts.filter(\.isOwn).map { String(decoding: $0.path, as: UTF8.self) }
     }
 
-    /// The mount points of a user's mounts of rankfs; without any, those of other users' mounts that are open to all users.
-    func mountPoints(of user: UInt32) -> [String] {
+    /// The mount points of a user's mounts of rankfs; without any, or `withOthers`, also those of other users that are open to all.
+    func mountPoints(of user: UInt32, withOthers: Bool = false) -> [String] {
         let all = mounts.filter(\.isOwn)
         let own = all.filter { $0.belongs(to: user) }
-        let open = own.isEmpty ? all.filter { $0.superOptions.contains("allow_other") } : own
-        return open.map { String(decoding: $0.path, as: UTF8.self) }
+        let open = all.filter { !$0.belongs(to: user) && $0.superOptions.contains("allow_other") }
+        return (own + (own.isEmpty || withOthers ? open : [])).map { String(decoding: $0.path, as: UTF8.self) }
     }
 
     /// Whether a path is in another user's mount of rankfs, or is one.

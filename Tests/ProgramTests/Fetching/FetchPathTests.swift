@@ -187,7 +187,7 @@ import Testing
             ("/d", "fuse.rankfs", "user_id=2"),
         ].map { "1 0 0:1 / \($0) ro - \($1) pixiv ro,\($2)\n" }
         let table = MountTable(text: Array(lines.joined().utf8))
-        #expect(table.mountPoints(of: 1) == ["/a"])
+        #expect(table.mountPoints(of: 1) == ["/a"] && table.mountPoints(of: 1, withOthers: true) == ["/a", "/b"])
         #expect(table.mountPoints(of: 2) == ["/b", "/d"])
         #expect(table.mountPoints(of: 3) == ["/b"], "into the others nobody else may look")
         #expect(table.isOthers("/b/ranking", user: 1) && table.isOthers("/b", user: 3))
