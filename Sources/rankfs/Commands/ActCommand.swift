@@ -76,8 +76,10 @@ extension Command {
         }
         if tally.isCut { tally.refusals.append("nothing gets through any more; the rest is left for another time.") }
         for refusal in tally.refusals { Output.complain(refusal, as: "rankfs") }
-        if tally.isFull, let path = found.first, let mount = LocalFiles.innermost(of: mounts, above: path)?.mount {
-            tally.isDiskFull = StatusDocument.mounted(at: mount)?.flag("cache.is_storing") == false
+        if tally.failed > 0, let path = found.first, let mount = LocalFiles.innermost(of: mounts, above: path)?.mount {
+            let status = StatusDocument.mounted(at: mount)
+            tally.isDiskFull = tally.isFull && status?.flag("cache.is_storing") == false
+            tally.isOffline = status?.flag("network.offline") == true
         }
         Output.print(command.outcome(tally))
         // What is missing is reported already; scripts check the exit status.
@@ -126,8 +128,6 @@ extension Command {
         }
     }
 
-    /// Reads a picture, or every picture of a directory, unless the mount has stored it; a failure does not stop the others.
-    ///
     /// Whether a listing was requested before, of a mode that of its newest day; true for directories of listings.
     private static func isAskedFor(_ path: String, in mounts: [String]) -> Bool {
         let name = "user.rankfs.withheld"
@@ -138,6 +138,8 @@ extension Command {
         }
     }
 
+    /// Reads a picture, or every picture of a directory, unless the mount has stored it; a failure does not stop the others.
+    ///
     /// - Returns: The pinned ones.
     private static func download(_ path: String, _ mounts: [String], _ tally: inout ActTally) -> Set<String> {
         guard let names = try? LocalFiles.names(in: path) else {
@@ -189,6 +191,8 @@ struct ActTally: Hashable {
     var isCut = false
     /// Whether the disk of the cache directory has no room.
     var isDiskFull = false
+    /// Whether the mount has the option `offline`.
+    var isOffline = false
     /// The pictures read last, up to `mostUnkept` of them in a row.
     private(set) var read: [String] = []
     /// Whether further pictures would be downloaded for nothing.
@@ -228,11 +232,13 @@ extension MountCommand {
     /// The result as a sentence for the terminal.
     func outcome(_ tally: ActTally) -> String {
         let reason =
-            tally.isDiskFull
-            ? "; the disk of the cache directory is full: make room there, or lower cache_free"
-            : tally.isFull
-                ? "; there is no room: `rankfs unpin` others, or mount with a larger cache_size"
-                : ", for lack of room or of an answer; `rankfs status` shows both"
+            tally.isOffline
+            ? "; the mount is offline: mount without `offline`"
+            : tally.isDiskFull
+                ? "; the disk of the cache directory is full: make room there, or lower cache_free"
+                : tally.isFull
+                    ? "; there is no room: `rankfs unpin` others, or mount with a larger cache_size"
+                    : ", for lack of room or of an answer; `rankfs status` shows both"
         let missing = tally.failed > 0 ? ", \(tally.failed) are not stored\(reason)" : ""
         let (done, noun) =
             switch self {

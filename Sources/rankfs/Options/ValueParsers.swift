@@ -78,7 +78,7 @@ enum ValueParsers {
     /// An absolute path; a leading `~/` stands for the home directory, any other relative path starts from `directory`.
     static func path(_ text: String, relativeTo directory: String?, home: String?) throws(Failure) -> String {
         guard !text.isEmpty, text.utf8.allSatisfy({ $0 >= 32 && $0 != 127 }) else {
-            throw .notTaken("a path without control characters")
+            throw .notTaken(text.isEmpty ? "a path, for this is empty" : "a path without control characters")
         }
         if text.hasPrefix("/") { return text }
         if text.hasPrefix("~/"), let home { return home + text.dropFirst() }

@@ -50,6 +50,7 @@ import Testing
             MountCommand.pin.outcome(ActTally(done: 3, failed: 1, partial: 1)).hasSuffix(
                 "; of 1 listing not all is stored, and no request brings the rest"))
         #expect(MountCommand.pin.outcome(ActTally(done: 3, failed: 1, isDiskFull: true)).contains("the disk"))
+        #expect(MountCommand.pin.outcome(ActTally(done: 3, failed: 1, isOffline: true)).contains("is offline"))
         #expect(MountCommand.unshare.outcome(tally) == "removed from the tier: 1 picture, 2 documents")
     }
 
