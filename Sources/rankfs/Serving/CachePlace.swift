@@ -117,7 +117,7 @@ struct CachePlace: Hashable, Sendable {
     /// - Returns: The action's result.
     /// - Throws: The action's error.
     func waitingForEnd<Value>(
-        unless isServing: () -> Bool = { false }, now: () -> ContinuousClock.Instant = { ContinuousClock.now },
+        unless isServing: () -> Bool = { false }, now: () -> ContinuousClock.Instant = { UptimeClock.now },
         _ action: () throws(Failure) -> Value
     ) throws(Failure) -> Value {
         let end = now() + Self.busyPatience
