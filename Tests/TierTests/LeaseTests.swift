@@ -73,7 +73,8 @@ import Testing
         #expect(clock.now - began < .seconds(9))
     }
 
-    @Test func aRequestThatIsGivenUpEndsAtOnceAndLeavesNoLease() async throws {
+    /// Claims a lease that the store grants after a second, and gives it up at once.
+    private func machineThatGivesUp() async throws -> Leases {
         memory.answer(after: .seconds(1), by: clock) { $0.method == .put }
         let leases = try machine("first")
         let asking = Task { await claim(leases) }
@@ -81,18 +82,18 @@ import Testing
         await clock.waitForSleepers(2)
         asking.cancel()
         #expect(await asking.value == nil)
+        return leases
+    }
+
+    @Test func aRequestThatIsGivenUpEndsAtOnceAndLeavesNoLease() async throws {
+        _ = try await machineThatGivesUp()
         #expect(memory.keys("leases").isEmpty)
         try await clock.passing { [memory] in while memory.count("DELETE") < 1 { await Task.yield() } }
         #expect(memory.keys("leases").isEmpty)
     }
 
     @Test func aLeaseThatIsTakenOverMeanwhileIsNotWithdrawn() async throws {
-        memory.answer(after: .seconds(1), by: clock) { $0.method == .put }
-        let leases = try machine("first")
-        let asking = Task { await claim(leases) }
-        await clock.waitForSleepers(2)
-        asking.cancel()
-        #expect(await asking.value == nil)
+        let leases = try await machineThatGivesUp()
         // The late write, and the withdrawal, which comes a second after it and looks at the lease.
         await clock.waitForSleepers(2)
         clock.advance(by: .seconds(1))
