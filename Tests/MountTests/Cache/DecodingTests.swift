@@ -22,18 +22,15 @@ extension MountSuite {
             try await withMount { workplace, origin, mount in
                 #expect(renderers(mount).isEmpty, "nothing was to be decoded")
                 let film = "\(mount.path)/works/\(Works.animation)/ugoira.webp"
-                // Laid out by a process that answers and idles; encoded by one for that alone.
+                // Laid out by a process that then idles, and stays stopped until it has the next job.
                 _ = try read("\(mount.path)/works/\(Works.animation)/ugoira.mkv").get()
-                for idle in renderers(mount) { kill(idle, SIGKILL) }
-                let reader = try workplace.start("/usr/bin/timeout", ["60", "cat", film])
-                var killed: Set<Int32> = []
-                #expect(
-                    poll(upTo: 30) {
-                        for process in renderers(mount) where killed.insert(process).inserted { kill(process, signal) }
-                        return !reader.process.isRunning
-                    })
-                let output = try #require(reader.wait(upTo: 5))
-                #expect(!killed.isEmpty && output.status == 1 && output.errors.contains("Input/output error"))
+                let idle = try #require(renderers(mount).first)
+                kill(idle, SIGSTOP)
+                let reader = try workplace.start("/bin/cat", [film])
+                #expect(poll { reader.waitsForAMount })
+                for signal in [signal, SIGCONT] { kill(idle, signal) }
+                let output = try #require(reader.wait(upTo: 30))
+                #expect(output.status == 1 && output.errors.contains("Input/output error"))
                 #expect(mount.child.process.isRunning)
                 // The line is written behind the reader's answer.
                 let isLogged = poll { mount.child.errorText.contains("the process that decodes pictures ended") }

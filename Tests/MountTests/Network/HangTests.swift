@@ -14,7 +14,7 @@ extension MountSuite {
                 defer { origin.thaw() }
                 let reader = try workplace.start("/bin/cat", ["\(mount.day())/\(names[0])"])
                 let second = try workplace.start("/bin/cat", ["\(mount.day())/\(names[0])"])
-                #expect(poll { isBlocked(reader) && isBlocked(second) })
+                #expect(poll { reader.waitsForAMount && second.waitsForAMount })
                 // What is known does not wait behind them.
                 #expect(try status(of: "\(mount.day())/\(names[1])").st_size > 0)
                 #expect(try workplace.run("df", mount.path).status == 0)
@@ -36,7 +36,7 @@ extension MountSuite {
                 #expect(try workplace.run("ls", "-l", mount.day()).status == 0)
                 origin.freeze()
                 let readers = try names.prefix(2).map { try workplace.start("/bin/cat", ["\(mount.day())/\($0)"]) }
-                #expect(poll { readers.allSatisfy(isBlocked) })
+                #expect(poll { readers.allSatisfy(\.waitsForAMount) })
                 try "".write(toFile: slept, atomically: false, encoding: .utf8)
                 // Deadlines are looked at ten times a second.
                 for _ in 0..<40 { #expect(try workplace.run("df", mount.path).status == 0) }
@@ -53,18 +53,10 @@ extension MountSuite {
                 origin.freeze()
                 defer { origin.thaw() }
                 let readers = try names.prefix(100).map { try workplace.start("/bin/cat", ["\(mount.day())/\($0)"]) }
-                #expect(poll { readers.allSatisfy(isBlocked) })
+                #expect(poll { readers.allSatisfy(\.waitsForAMount) })
                 #expect(mount.unmount(upTo: 20))
                 for reader in readers { #expect(reader.wait(upTo: 20)?.status != 0) }
             }
-        }
-
-        /// Whether a child waits inside the kernel for the mount.
-        private func isBlocked(_ child: Child) -> Bool {
-            guard let place = try? String(contentsOfFile: "/proc/\(child.pid)/wchan", encoding: .utf8) else {
-                return false
-            }
-            return place.contains("request_wait") || place.contains("fuse") || place.contains("folio")
         }
     }
 }

@@ -47,6 +47,12 @@ final class Child {
         process.signal(number)
     }
 
+    /// Whether the process waits inside the kernel for a mount (proc(5), `wchan`).
+    var waitsForAMount: Bool {
+        guard let place = try? String(contentsOfFile: "/proc/\(pid)/wchan", encoding: .utf8) else { return false }
+        return ["request_wait", "fuse", "folio"].contains(where: place.contains)
+    }
+
     /// The result, or nil if the process still runs after so many seconds.
     func wait(upTo seconds: Double = 60) -> Output? {
         guard poll(upTo: seconds, { !process.isRunning }) else { return nil }
