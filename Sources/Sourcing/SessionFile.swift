@@ -199,7 +199,7 @@ package enum CookieText {
     ///
     /// - Returns: The cookies; nil for lines that are not a cookies.txt.
     package static func jar(_ lines: [String], host: String, now: Int64) -> [Cookie]? {
-        guard lines.contains(where: { $0.utf8.contains(9) }) else { return nil }
+        guard lines.contains(where: { trimmed($0, of: blanks).utf8.contains(9) }) else { return nil }
         return lines.map { $0.split(separator: "\t", omittingEmptySubsequences: false) }.filter { $0.count == 7 }.map {
             // Some exporters write fractions; 0 and less marks a cookie of the browser's own session.
             let expiry = Int64($0[4].prefix { $0 != "." }) ?? 0
@@ -211,7 +211,7 @@ package enum CookieText {
 
     /// Returns the parts of a line of cookies, each `name=value`; of a bare value, the value.
     package static func fields(of line: String) -> [String] {
-        var text = trimmed(line)[...]
+        var text = trimmed(line, of: blanks)[...]
         if text.lowercased().hasPrefix("cookie: ") { text = text.dropFirst("cookie: ".count) }
         return text.split(separator: ";").map { trimmed(String($0)) }
     }
@@ -226,9 +226,11 @@ package enum CookieText {
     /// The prefix of lines with cookies that scripts cannot read; every other line that begins with `#` is a comment.
     private static let httpOnly = "#HttpOnly_"
 
-    private static func trimmed(_ text: String) -> String {
-        // Tabs at an end are an empty field: only blanks and a byte order mark are removed.
-        String(text.unicodeScalars.trimmed { $0 == " " || $0 == "\u{FEFF}" })
+    /// The blanks around a line of cookies; around a row of a cookies.txt, a tab is the end of an empty field.
+    private static let blanks = " \u{FEFF}\t"
+
+    private static func trimmed(_ text: String, of blanks: String = " \u{FEFF}") -> String {
+        String(text.unicodeScalars.trimmed(blanks.unicodeScalars.contains))
     }
 
     /// Returns whether a cookie of a domain is sent to a host (RFC 6265, 5.1.3).

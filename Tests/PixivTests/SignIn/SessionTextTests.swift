@@ -32,6 +32,7 @@ struct SessionTextTests {
         "a value alone, as people copy it",
         arguments: [
             value, "PHPSESSID=\(value)", " \(value)\n", "\(value)\r\n", "PHPSESSID=\(value);", "\u{FEFF}\(value)\n\n",
+            "\t\(value)\t\r\n", "PHPSESSID=\(value)\t",
         ])
     func bare(text: String) throws {
         let cookie = try find(text).get()
