@@ -42,6 +42,11 @@ import System
     ///   - loopGuard: The guard of its sockets.
     init?(_ transferClass: TransferClass, idle: Int, loopGuard: LoopGuard) {
         guard let multi = unsafe curl_multi_init() else { return nil }
+        // Without descriptors for its wake-up libcurl makes a handle all the same, whose loop would sleep through every command.
+        guard unsafe curl_multi_wakeup(multi) == CURLM_OK else {
+            _ = unsafe curl_multi_cleanup(multi)
+            return nil
+        }
         self.loopGuard = loopGuard
         unsafe self.multi = unsafe multi
         let pipelining = transferClass == .bulk ? Int(CURLPIPE_NOTHING) : Int(CURLPIPE_MULTIPLEX)

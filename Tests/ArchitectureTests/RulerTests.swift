@@ -152,6 +152,7 @@ import Testing
         (16, "cache: a mount that does not answer is named, and waited for no longer than one that ends"),
         (21, "program: names that are no secrets, or have blanks; choices of other boards; pins offline"),
         (1, "session: a tab beside a cookie is a blank"),
+        (4, "http: a pool that no command wakes is none"),
     ]
 
     /// The same for what is no part of the product.

@@ -50,6 +50,17 @@ extension MountSuite {
             }
         }
 
+        /// A pool of connections without descriptors for its wake-up slept for a minute, deaf to its end.
+        @Test func withFewDescriptorsTheDoctorSaysSo() async throws {
+            try await withWorkplace { workplace in
+                let origin = "http://127.0.0.1:9"
+                let options = "api_url=\(origin),image_url=\(origin),cache_dir=\(workplace.directory.path)/cache"
+                let line = "ulimit -n 10; exec \(Workplace.rankfs) doctor -o \(options)"
+                let output = try workplace.run("sh", "-c", line, upTo: 30)
+                #expect(output.output.contains("number of open files"), "\(output)")
+            }
+        }
+
         // MARK: - `rankfs doctor --service`
 
         /// What goes wrong at a service, the assumption that it breaks, and what is said of that: one for each verdict, and for each
