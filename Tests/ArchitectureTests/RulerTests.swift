@@ -153,6 +153,7 @@ import Testing
         (21, "program: names that are no secrets, or have blanks; choices of other boards; pins offline"),
         (1, "session: a tab beside a cookie is a blank"),
         (4, "http: a pool that no command wakes is none"),
+        (13, "commands: an estimate names what is closed, in the words of the fetch"),
     ]
 
     /// The same for what is no part of the product.

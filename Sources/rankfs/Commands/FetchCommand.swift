@@ -54,8 +54,14 @@ extension Command {
         let folder = try folder(arguments, of: mount, temporaries: temporaries, display: display)
         notes.forEach(display.tell)
         let signals = arm(display: display, temporaries: temporaries)
-        let newest = SourceName.mounted(at: mount, MountTable.current()).days.newest(at: now)
-        let estimate = FetchEstimate(of: paths, mount: mount, newest: newest)
+        let table = MountTable.current()
+        let source = SourceName.mounted(at: mount, table)
+        let isExpired = status?.text("sign_in.state") == "expired"
+        let estimate = FetchEstimate(
+            of: paths, mount: mount, newest: source.days.newest(at: now), isOthers: table.isOthers(mount)
+        ) { path in
+            isExpired && ListingKey(of: path, user: UserID(rawValue: 0)).map(source.needsSignIn) ?? false
+        }
         let rate = status.flatMap { $0.has("network.rate") ? $0.real("network.rate") : nil }
         estimate.lines(tokens: status?.real("network.tokens") ?? 0, rate: rate).forEach(display.tell)
         guard !arguments.flags.contains("--dry-run") else {

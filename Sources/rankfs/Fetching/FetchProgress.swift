@@ -93,6 +93,13 @@ struct FetchTally: Sendable {
     /// A path that was not fetched, with the reason.
     typealias Loss = (path: String, reason: String)
 
+    /// The reason for a listing that the mount or the service does not show to this user.
+    static func refusal(isOthers: Bool) -> String {
+        isOthers
+            ? "only the mount's owner sees it; ask for share=all"
+            : "only signed-in users see it; sign in with `rankfs login`"
+    }
+
     private(set) var total = Group()
     private(set) var groups: [String: Group] = [:]
     private(set) var losses: [Loss] = []
@@ -266,13 +273,19 @@ extension FetchEstimate {
     ///   - paths: Paths below the mount's root.
     ///   - mount: The mount point.
     ///   - newest: The newest published day.
-    init(of paths: [String], mount: String, newest: Day) {
+    ///   - isOthers: Whether the mount is another user's.
+    ///   - isClosed: Whether the service shows a path to no session of the mount's.
+    init(
+        of paths: [String], mount: String, newest: Day, isOthers: Bool = false,
+        isClosed: (TreePath) -> Bool = { _ in false }
+    ) {
         // The last one is examined next; directories of directories add theirs.
         var left = Array(paths.reversed())
         while let path = left.popLast() {
             let cost = Self.requests(for: path)
             guard cost == 0 || Self.isKnown(path, mount: mount, newest: newest) else {
                 do throws(SystemError) {
+                    if isClosed(TreePath(path)) { throw SystemError(code: EACCES) }
                     if try Self.isPublished(path, mount: mount, newest: newest) {
                         unknownListings += 1
                         requests += cost
@@ -280,17 +293,22 @@ extension FetchEstimate {
                         losses.append((path, "the day is not published yet"))
                     }
                 } catch {
-                    lose(path, error.code == ENOENT ? "there is nothing of that name" : error.text, error, mount)
+                    lose(path, error, mount, isOthers)
                 }
                 continue
             }
-            do throws(SystemError) { left += try add(path, mount: mount) } catch {
-                lose(path, error.text, error, mount)
-            }
+            do throws(SystemError) { left += try add(path, mount: mount) } catch { lose(path, error, mount, isOthers) }
         }
     }
 
-    private mutating func lose(_ path: String, _ reason: String, _ failure: SystemError, _ mount: String) {
+    /// Records a path that cannot be read, with the words of the fetch that would fail so.
+    private mutating func lose(_ path: String, _ failure: SystemError, _ mount: String, _ isOthers: Bool) {
+        let reason =
+            switch failure.code {
+            case ENOENT: "there is nothing of that name"
+            case EACCES: FetchTally.refusal(isOthers: isOthers)
+            default: failure.text
+            }
         losses.append((path, reason))
         if case .failed = FetchReader.outcome(of: failure, mount: mount, isMounted: { _ in true }) { mayPass = true }
     }
@@ -308,7 +326,7 @@ extension FetchEstimate {
     /// Whether a listing that is not known may be requested; throws the reason why it cannot be.
     private static func isPublished(_ path: String, mount: String, newest: Day) throws(SystemError) -> Bool {
         if case .day(_, let day) = TreePath(path), day >= newest { return day == newest }
-        _ = try LocalFiles.status(of: "\(mount)/\(path)")
+        guard unsafe access("\(mount)/\(path)", R_OK) == 0 else { throw .last() }
         return true
     }
 

@@ -270,13 +270,7 @@ struct FetchPlan: Sendable {
                 }
         case .skipped: return ended(work) { $0.skipped += 1 }
         case .withheld:
-            if work.isListing {
-                return lost(
-                    work,
-                    isOthers
-                        ? "only the mount's owner sees it; ask for share=all"
-                        : "only signed-in users see it; sign in with `rankfs login`")
-            }
+            if work.isListing { return lost(work, FetchTally.refusal(isOthers: isOthers)) }
             return ended(work) { $0.withheld += 1 }
         case .missing:
             guard work.isListing else { return lost(work, "it is gone") }

@@ -122,6 +122,13 @@ import Testing
             newest: try #require(Day("2024-05-03")))
         #expect(lost.losses.map(\.path) == ["x", "ranking/daily/2024-05-01", "ranking/daily/2024-05-09"])
         #expect(lost.losses.last?.reason.contains("not published yet") == true && !lost.mayPass)
+        // An expired session opens no listing of members that is not stored.
+        for (isOthers, remedy) in [(false, "`rankfs login`"), (true, "share=all")] {
+            let closed = FetchEstimate(
+                of: ["feed", "x"], mount: folder.path, newest: try #require(Day("2024-05-03")), isOthers: isOthers,
+                isClosed: { $0 == .own(.feed) })
+            #expect(closed.losses.first?.reason.contains(remedy) == true && closed.unknownListings == 0)
+        }
     }
 
     @Test func theEstimateTellsWhatIsKnownAndWhatItWillCost() {
