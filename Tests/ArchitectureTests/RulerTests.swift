@@ -154,6 +154,7 @@ import Testing
         (1, "session: a tab beside a cookie is a blank"),
         (4, "http: a pool that no command wakes is none"),
         (13, "commands: an estimate names what is closed, in the words of the fetch"),
+        (15, "fuse: a name is dropped when no lookup in its directory waits"),
     ]
 
     /// The same for what is no part of the product.

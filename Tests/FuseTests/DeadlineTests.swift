@@ -1,3 +1,4 @@
+import Dispatch
 import TestSupport
 import Testing
 
@@ -46,6 +47,24 @@ struct DeadlineTests {
         #expect(waiting.count == 0)
         timer.advance(by: .seconds(60))
         #expect(recorder.answers.count == 1)
+    }
+
+    /// To drop a name the kernel waits for the lookups in its directory, and lets no other begin until then.
+    @Test func aNameIsDroppedOnceNoLookupInItsDirectoryWaits() async {
+        let waiting = WaitingRequests(deadline: .seconds(30), timer: timer.timer)
+        let lookup = PendingRequest(
+            destination: RecordingDestination(record: recorder.record), waiting: waiting, directory: 7)
+        lookup.park()
+        #expect(waiting.holds(7) && !waiting.holds(8))
+        waiting.waitUntilFree(8)
+        let free = Gate()
+        DispatchQueue.global().async {
+            waiting.waitUntilFree(7)
+            #expect(!waiting.holds(7))
+            free.open()
+        }
+        lookup.settle(.ENOENT)
+        await free.pass()
     }
 
     @Test func stoppingAnswersWhatWaitsAndWhatComesAfter() {

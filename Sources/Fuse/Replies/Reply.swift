@@ -285,11 +285,17 @@ package final class PendingRequest: Sendable {
     private let waiting: WaitingRequests?
     /// The read of this request, if its failure is to be remembered.
     private let read: ReadRequest?
+    /// The directory whose lock the kernel holds until the answer: of a lookup, and of a read of entries; nil for other requests.
+    fileprivate let directory: UInt64?
 
-    package init(destination: any AnswerDestination, waiting: WaitingRequests?, read: ReadRequest? = nil) {
+    package init(
+        destination: any AnswerDestination, waiting: WaitingRequests?, read: ReadRequest? = nil,
+        directory: UInt64? = nil
+    ) {
         self.destination = destination
         self.waiting = waiting
         self.read = read
+        self.directory = directory
     }
 
     /// Answers for the owner; false if the request had an answer already and this one was not sent.
@@ -435,6 +441,9 @@ package final class WaitingRequests: Sendable {
         var isStopped = false
     }
 
+    /// Microseconds between two looks at a directory's requests.
+    private static let pause: UInt32 = 10_000
+
     private let state = Mutex(State())
     private let failedReads = Mutex(FailedReads())
     /// Whether any failed read is remembered: this is rare, and every read checks it.
@@ -450,6 +459,17 @@ package final class WaitingRequests: Sendable {
 
     /// The number of requests that wait for an answer.
     package var count: Int { state.withLock { $0.requests.count } }
+
+    /// Whether a request that waits keeps the kernel's lock on a directory.
+    func holds(_ directory: UInt64) -> Bool {
+        state.withLock { $0.requests.values.contains { $0.request.directory == directory } }
+    }
+
+    /// Blocks until no request keeps the kernel's lock on a directory, for as long as a request may wait.
+    func waitUntilFree(_ directory: UInt64) {
+        let end = timer.now() + deadline
+        while holds(directory), timer.now() < end { usleep(Self.pause) }
+    }
 
     /// Answers every waiting request with EINTR, and from now on every request that would wait.
     package func stop() {
@@ -541,60 +561,5 @@ package struct DeadlineTimer: Sendable {
             let nanoseconds = wait.components.seconds * 1_000_000_000 + wait.components.attoseconds / 1_000_000_000
             queue.asyncAfter(deadline: .now() + .nanoseconds(Int(max(nanoseconds, 0))), execute: action)
         }
-    }
-}
-
-// MARK: - Failed reads
-
-/// Reads that failed after a wait, remembered for the moment in which the kernel repeats them.
-///
-/// When a read through the page cache fails, the kernel at once requests its first page alone (the first request was read-ahead,
-/// and the kernel ignores its error), and then the pages of other readers that waited for the same ones. Without this memory, the
-/// reader of a silent file would wait for twice the deadline, and a second reader for four times the deadline.
-struct FailedReads {
-    private struct Failure {
-        var range: Range<Int64>
-        var error: Errno
-        var until: Duration
-    }
-
-    /// How long a failure is remembered: the kernel repeats a read within microseconds, a user after seconds.
-    static let memory = Duration.milliseconds(100)
-    /// The maximum number of remembered inodes; beyond it all are dropped, and some reads wait twice.
-    static let most = 1000
-
-    private var failures: [UInt64: Failure] = [:]
-
-    /// Whether no failure is remembered.
-    var isEmpty: Bool { failures.isEmpty }
-
-    /// Remembers that a read failed.
-    mutating func remember(_ error: Errno, of read: ReadRequest, at now: Duration) {
-        expire(at: now)
-        if failures.count >= Self.most {
-            failures = [:]
-        }
-        var range = read.offset..<read.offset + Int64(read.size)
-        if let earlier = failures[read.inode]?.range, earlier.overlaps(range) {
-            range = min(earlier.lowerBound, range.lowerBound)..<max(earlier.upperBound, range.upperBound)
-        }
-        failures[read.inode] = Failure(range: range, error: error, until: now + Self.memory)
-    }
-
-    /// Forgets the failures of an inode: a process that opens the inode now repeats no read.
-    mutating func forget(_ inode: UInt64) {
-        failures[inode] = nil
-    }
-
-    /// Forgets the expired failures.
-    mutating func expire(at now: Duration) {
-        failures = failures.filter { $0.value.until > now }
-    }
-
-    /// The error for a read of bytes that have just failed; nil if there is none.
-    func error(for read: ReadRequest, at now: Duration) -> Errno? {
-        guard let failure = failures[read.inode], failure.until > now, failure.range.contains(read.offset)
-        else { return nil }
-        return failure.error
     }
 }

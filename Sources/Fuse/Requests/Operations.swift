@@ -73,15 +73,17 @@ final class Dispatcher: Sendable {
     ///   - request: libfuse's request.
     ///   - size: The maximum length of the answer, in bytes, where there is a limit.
     ///   - read: The read, if the request is one.
+    ///   - directory: The directory that the kernel locks until the answer; nil if it locks none.
     ///   - body: Makes the reply and calls the file system; takes the calling process as well.
     static func serve(
-        _ request: fuse_req_t?, size: Int = 0, read: ReadRequest? = nil,
+        _ request: fuse_req_t?, size: Int = 0, read: ReadRequest? = nil, directory: fuse_ino_t? = nil,
         _ body: (Dispatcher, PendingRequest, Caller) -> Void
     ) {
         guard let request = unsafe request, let dispatcher = unsafe of(request) else { return }
         dispatcher.outstanding.enter()
         let destination = unsafe KernelDestination(request, size: size, outstanding: dispatcher.outstanding)
-        let pending = PendingRequest(destination: destination, waiting: dispatcher.waiting, read: read)
+        let pending = PendingRequest(
+            destination: destination, waiting: dispatcher.waiting, read: read, directory: directory.map { UInt64($0) })
         body(dispatcher, pending, unsafe caller(of: request))
         pending.park()
     }
@@ -161,7 +163,7 @@ enum Operations {
         }
         unsafe operations.lookup = { request, parent, name in
             guard let name = unsafe name else { return }
-            unsafe Dispatcher.serve(request) { dispatcher, pending, caller in
+            unsafe Dispatcher.serve(request, directory: parent) { dispatcher, pending, caller in
                 let bytes = unsafe [UInt8](UnsafeRawBufferPointer(start: name, count: strlen(name)))
                 let lookup = LookupRequest(parent: UInt64(parent), name: bytes, caller: caller)
                 dispatcher.fileSystem.lookup(lookup, reply: EntryReply(pending, undo: dispatcher.forgetting))
@@ -246,7 +248,7 @@ enum Operations {
         _ information: UnsafeMutablePointer<fuse_file_info>?, withAttributes: Bool
     ) {
         let handle = unsafe information?.pointee.fh ?? 0
-        unsafe Dispatcher.serve(request) { dispatcher, pending, caller in
+        unsafe Dispatcher.serve(request, directory: inode) { dispatcher, pending, caller in
             let read = ReadRequest(
                 inode: UInt64(inode), handle: handle, offset: Int64(offset), size: size,
                 caller: caller)

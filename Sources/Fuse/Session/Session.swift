@@ -140,8 +140,10 @@ import Synchronization
 
     /// Makes the kernel drop a name of a directory, so that the next lookup of it is a request.
     ///
-    /// This waits for the requests under way in that directory: not for a task's thread, which may be needed to answer them.
+    /// This waits for the requests under way in that directory: not for a task's thread, which may be needed to answer them. The
+    /// kernel would wait for them too, hold back all further ones meanwhile, which no signal frees, and not let this process end.
     package func invalidate(name: String, in directory: UInt64) {
+        dispatcher.waiting.waitUntilFree(directory)
         enter {
             unsafe fuse_lowlevel_notify_inval_entry(session, fuse_ino_t(directory), name, name.utf8.count)
         }
