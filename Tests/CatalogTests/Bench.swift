@@ -50,12 +50,15 @@ final class Bench: Sendable {
     /// itself.
     func open(
         days: Int = 3, source: FakeSource? = nil, view: ListingView = ListingView(rendition: .regular),
-        answers: Bool = false, over other: (any Transport)? = nil, shared: (any SharedSizes)? = nil
+        answers: Bool = false, over other: (any Transport)? = nil, shared: (any SharedSizes)? = nil,
+        version: String = "1"
     ) throws -> Catalog {
+        var configuration = CatalogConfiguration(
+            directory: folder.path, days: days, view: view, timeout: .seconds(15),
+            now: { [desk] in desk.clock.withLock { $0 } })
+        configuration.version = version
         let catalog = try Catalog(
-            CatalogConfiguration(
-                directory: folder.path, days: days, view: view, timeout: .seconds(15),
-                now: { [desk] in desk.clock.withLock { $0 } }),
+            configuration,
             source: source ?? self.source, host: ImageHost(other ?? (answers ? host : transport)), sharedSizes: shared,
             report: { [desk] event in desk.reported.withLock { $0.append(event) } })
         last.withLock { $0 = catalog }

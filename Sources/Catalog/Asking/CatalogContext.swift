@@ -68,6 +68,8 @@ package struct CatalogConfiguration: Sendable {
     package var now: @Sendable () -> Int64
     /// The clock of deadlines.
     package var time = TimeSource.system
+    /// The version of the program: another one may decode what this one cannot.
+    package var version = ""
 
     package init(
         directory: String, days: Int, view: ListingView, timeout: Duration, now: @escaping @Sendable () -> Int64

@@ -15,14 +15,23 @@ package final class Listing: Sendable {
     let pages: ListingPages
     let owner: any ListingOwner
     let state: Mutex<ListingState>
+    /// The version of the program that could not decode some of the stored entries; nil if none is missing for that.
+    private let unreadBy: String?
 
-    init(_ key: StoredKey, pages: ListingPages, owner: any ListingOwner, state: sending ListingState) {
+    init(
+        _ key: StoredKey, pages: ListingPages, owner: any ListingOwner, state: sending ListingState,
+        unreadBy: String? = nil
+    ) {
         self.key = key.listing
         audience = key.audience
         self.pages = pages
         self.owner = owner
         self.state = Mutex(state)
+        self.unreadBy = unreadBy
     }
+
+    /// Whether another version of the program stored the listing and could not decode some entries, which this one may.
+    var lacksEntries: Bool { unreadBy.map { $0 != owner.version } ?? false }
 
     /// The key in the catalog.
     var stored: StoredKey { StoredKey(listing: key, audience: audience) }
@@ -50,7 +59,8 @@ package final class Listing: Sendable {
     /// Whether this listing can never change again (a past day, complete): kernel and clients may cache it.
     package var isFrozen: Bool {
         Freshness.isFrozen(
-            key, isComplete: isComplete, change: owner.source.description.calendar.change, newest: owner.newestPossible)
+            key, isComplete: isComplete && !lacksEntries, change: owner.source.description.calendar.change,
+            newest: owner.newestPossible)
     }
 
     /// The time of the last change of the content, in Unix seconds: the directory's modification time.
@@ -102,6 +112,9 @@ protocol ListingOwner: AnyObject, Sendable {
 
     /// The wall clock, in Unix seconds.
     var now: Int64 { get }
+
+    /// The version of the program.
+    var version: String { get }
 
     /// The newest day that a mode can have.
     func newestPossible(of mode: RankingMode) -> Day
@@ -308,7 +321,8 @@ extension Listing {
         let header = ListingHeader(
             isComplete: state.paging.hasEverything && !isDoubtful, nextPage: next,
             lastPage: isDoubtful ? next : state.paging.last, entryCount: state.table.rowCount, fetched: state.fetched,
-            remaining: pages.remaining(from: next))
+            remaining: pages.remaining(from: next),
+            unreadBy: unreadBy ?? (key.ranking != nil && state.paging.lacksEntries ? owner.version : nil))
         return ListingWrite(
             key: stored, replaces: replaces, firstPosition: state.table.rowCount - rows.count, rows: rows,
             header: header)

@@ -4,6 +4,8 @@ import Rankings
 extension Listings: ListingOwner {
     var now: Int64 { context.now }
 
+    var version: String { context.configuration.version }
+
     var source: any RankingSource { context.source }
 
     func newestPossible(of mode: RankingMode) -> Day { told.newestPossible(of: mode) }

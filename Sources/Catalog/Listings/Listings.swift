@@ -239,7 +239,8 @@ extension Listings {
             key, pages: pages, owner: self,
             state: ListingState(
                 table: EntryTable(rows: stored.rows),
-                paging: pages.paging(from: next, last: last), fetched: header.fetched))
+                paging: pages.paging(from: next, last: last), fetched: header.fetched),
+            unreadBy: header.unreadBy)
         let kept = memory.add(listing)
         // Rows contain the sizes of first pages only.
         let further = kept.entries.filter { $0.picture.page > 0 }
@@ -281,7 +282,11 @@ extension Listings {
         }
         guard needsRefresh(listing) else { return listing }
         do throws(Failure) {
-            return try await refreshed(listing)
+            // What other machines stored on the tier lacks the same entries.
+            let renewal = listing.lacksEntries ? context.configuration.time.now() : nil
+            return try await RequestUrgency.$renewal.withValue(renewal) {
+                await Result { () async throws(Failure) in try await refreshed(listing) }
+            }.get()
         } catch {
             // The stored listing serves for as long as the service does not answer or no longer has it.
             unanswered.begin(key, after: error, now: now)
@@ -348,11 +353,14 @@ extension Listings {
 extension Listings {
     /// Whether a listing is to be compared with the service's before it is shown.
     func needsRefresh(_ listing: Listing) -> Bool {
-        if let mode = listing.key.mode, told.days(of: mode).change == .never { return false }
+        let lacksEntries = listing.lacksEntries
+        if !lacksEntries, let mode = listing.key.mode, told.days(of: mode).change == .never { return false }
         let (fetched, isEmpty) = listing.state.withLock { ($0.fetched, $0.table.rowCount == 0) }
         let now = now
-        return Freshness.needsRefresh(listing.key, isEmpty: isEmpty, fetched: fetched, days: told.days, now: now)
-            && !unanswered.holds(listing.stored, now: now) && !unfinished.holds(listing.stored, now: now)
+        let isStale =
+            lacksEntries
+            || Freshness.needsRefresh(listing.key, isEmpty: isEmpty, fetched: fetched, days: told.days, now: now)
+        return isStale && !unanswered.holds(listing.stored, now: now) && !unfinished.holds(listing.stored, now: now)
             && !rereading.withLock { $0.contains(listing.stored) }
             // Answers for other viewers would be mixed with it.
             && listing.audience == context.audience(of: listing.key)
@@ -549,7 +557,7 @@ extension Listings {
         if !listing.key.listsNames, !facts.isSnapshot {
             let rows = listing.state.withLock { $0.table.rows }
             let (compared, present) = (rows.prefix(pictures.count), Set(pictures.map(\.listed.work.id)))
-            let isSame = compared.elementsEqual(pictures) { $0.entry.shows($1) }
+            let isSame = !listing.lacksEntries && compared.elementsEqual(pictures) { $0.entry.shows($1) }
             let kept = rows.filter { isRanking && !present.contains($0.entry.picture.work) }
             if isSame, !isRequested, compared.count + kept.count == rows.count { return touch(listing) }
             for row in kept { vanished.append(row) }

@@ -41,6 +41,8 @@ struct Paging: Sendable {
     private(set) var last: Int?
     /// Whether the list has ended because there was no further page, and not with a page that is the last one.
     private(set) var isOver = false
+    /// Whether entries of the appended pages could not be decoded.
+    private(set) var lacksEntries = false
     /// The pages under way.
     private(set) var asked: Set<Int> = []
     /// The outcomes of pages that are still to be judged, and whether they came before their turn.
@@ -132,6 +134,7 @@ struct Paging: Sendable {
         // A page with content is not past the end, whatever number it declares; the earliest declared end wins.
         if let told = content.last { last = min(last ?? .max, max(told, next)) }
         began = content.works.first?.work.id
+        lacksEntries = lacksEntries || content.unreadable > 0
         next += 1
     }
 

@@ -14,15 +14,15 @@ enum Rows {
         // Pages that arrive together may be written in any order: the header with the most entries stays.
         try connection.run(
             """
-            INSERT INTO listings(key, complete, next_page, last_page, entry_count, fetched, remaining)
-            VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)
+            INSERT INTO listings(key, complete, next_page, last_page, entry_count, fetched, remaining, unread_by)
+            VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
             ON CONFLICT(key) DO UPDATE SET complete = ?2, next_page = ?3, last_page = ?4, entry_count = ?5, fetched = ?6,
-                remaining = ?7
+                remaining = ?7, unread_by = ?8
                 WHERE ?5 >= entry_count AND ?2 >= complete
             """,
             .text(variant.text(of: listing.key)), .flag(header.isComplete), .integer(header.nextPage),
             .optional(header.lastPage.map(Int64.init)), .integer(header.entryCount), .integer(header.fetched),
-            .blob(bytes(of: header.remaining)))
+            .blob(bytes(of: header.remaining)), .optional(header.unreadBy))
         let key = variant.text(of: listing.key)
         guard let id = try connection.first("SELECT id FROM listings WHERE key = ?", .text(key), read: { $0.int64(0) })
         else { return 0 }
@@ -61,7 +61,9 @@ enum Rows {
         _ key: StoredKey, view: ListingView, in connection: Connection
     ) throws(DatabaseError) -> StoredListing? {
         let found = try connection.first(
-            "SELECT id, complete, next_page, last_page, entry_count, fetched, remaining FROM listings WHERE key = ?",
+            """
+            SELECT id, complete, next_page, last_page, entry_count, fetched, remaining, unread_by FROM listings WHERE key = ?
+            """,
             .text(StoredVariant(view).text(of: key))
         ) { row in
             (
@@ -69,7 +71,7 @@ enum Rows {
                 header: ListingHeader(
                     isComplete: row.int64(1) != 0, nextPage: max(1, row.int(2)),
                     lastPage: row.optionalInt64(3).map(Int.init), entryCount: row.int(4), fetched: row.int64(5),
-                    remaining: works(in: row.blob(6)))
+                    remaining: works(in: row.blob(6)), unreadBy: row.optionalText(7))
             )
         }
         guard let (id, header) = found else { return nil }

@@ -76,6 +76,13 @@ enum Schema {
             ALTER TABLE recent ADD COLUMN page INTEGER NOT NULL DEFAULT 0;
             """
         ),
+        (
+            "listings with unreadable entries",
+            """
+            -- The version of the program that could not decode some entries, which are missing; null if there were none.
+            ALTER TABLE listings ADD COLUMN unread_by TEXT;
+            """
+        ),
     ]
 
     /// U+001F, which no tag contains; it is removed from any tag that does.

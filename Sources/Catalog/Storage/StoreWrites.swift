@@ -64,6 +64,8 @@ struct ListingHeader: Hashable, Sendable {
     var fetched: Int64
     /// An author's works that have not been requested yet, newest first.
     var remaining: [WorkID]
+    /// The version of the program that could not decode some entries of the ranking; nil if none is missing for that.
+    var unreadBy: String?
 }
 
 /// A listing as read from the database.

@@ -245,16 +245,14 @@ final class Parts: Sendable {
         sharedSizes: (any SharedSizes)?, log: Log
     ) throws(ProgramError) -> Catalog {
         do throws(Failure) {
-            return try Catalog(
-                CatalogConfiguration(
-                    directory: directory, days: settings.days,
-                    view: ListingView(
-                        rendition: settings.rendition ?? source.description.standardRendition,
-                        allPages: settings.allPages, filter: settings.filter, top: settings.top),
-                    timeout: network,
-                    now: TimeSource.wallClock),
-                source: source, host: host, sharedSizes: sharedSizes
-            ) { log.record($0) }
+            var configuration = CatalogConfiguration(
+                directory: directory, days: settings.days,
+                view: ListingView(
+                    rendition: settings.rendition ?? source.description.standardRendition,
+                    allPages: settings.allPages, filter: settings.filter, top: settings.top),
+                timeout: network, now: TimeSource.wallClock)
+            configuration.version = Version.text
+            return try Catalog(configuration, source: source, host: host, sharedSizes: sharedSizes) { log.record($0) }
         } catch {
             throw .cannotCreate("\(LogText.escaped(error.cause, limit: LogText.longestLine)).")
         }

@@ -11,6 +11,7 @@ import Testing
 
     /// Stores what comes; while the first page is being stored, the last one comes, if it is the second.
     private final class Owner: ListingOwner {
+        let version = "1"
         private let hasTwoPages: Bool
         let now: Int64 = 0
         let view = ListingView(rendition: .regular)

@@ -1,9 +1,10 @@
-import Catalog
 import Foundation
 import Rankings
 import System
 import TestSupport
 import Testing
+
+@testable import Catalog
 
 @Suite(.timeLimit(.minutes(1))) struct RestartTests {
     let bench = Bench()
@@ -36,6 +37,32 @@ import Testing
         #expect(bench.source.calls.count == asked)
         #expect(bench.transport.requests.isEmpty)
         #expect(catalog.status().knownSizes == 500)
+    }
+
+    /// A past day is stored for good, and so is what it lacks, unless another version of the program can decode that.
+    @Test func whatAVersionCouldNotDecodeAnotherOneRequests() async throws {
+        bench.source.set { ($0.missingRanks, $0.unreadable, $0.entries, $0.total) = ([70], 1, 100, 100) }
+        try await bench.storeDay()
+        bench.source.set { ($0.missingRanks, $0.unreadable) = ([], 0) }
+        let asked = bench.source.calls.count
+        var (catalog, listing) = try await bench.open(Bench.key)
+        #expect(listing.count == 99 && bench.source.calls.count == asked, "nothing new by the same version")
+        await bench.close()
+
+        bench.now += 86_400
+        catalog = try bench.open(version: "2")
+        bench.source.set { $0.failure = .unreachable("no route") }
+        listing = try await catalog.listings.open(Bench.key)
+        #expect(listing.count == 99 && !listing.isFrozen, "what is stored is shown, and not kept by the kernel")
+        bench.source.set { $0.failure = nil }
+        bench.now += Freshness.lateSeconds
+        _ = try await catalog.listings.open(Bench.key)
+        while try await catalog.listings.open(Bench.key) === listing { await Task.yield() }
+        let (after, calls) = (try await catalog.listings.open(Bench.key), bench.source.calls.count)
+        #expect(after.entries.map { Int($0.rank) } == Array(1...100) && after.isFrozen)
+        await bench.close()
+        #expect(try await bench.open(version: "3").listings.open(Bench.key).entries == after.entries)
+        #expect(bench.source.calls.count == calls, "nothing is missing any more")
     }
 
     @Test func offlineTheStoredPartIsServedAndTheRestFails() async throws {

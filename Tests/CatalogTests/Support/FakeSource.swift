@@ -144,7 +144,7 @@ final class FakeSource: RankingSource {
                     if state.masked.contains(rank), !isSignedIn { work.withheld = "login_only" }
                     return ListedWork(rank: rank, previousRank: rank + 1, work: work)
                 },
-                day: served, total: state.total, hasNext: first + 49 < state.entries)
+                day: served, total: state.total, hasNext: first + 49 < state.entries, unreadable: state.unreadable)
         }
     }
 
