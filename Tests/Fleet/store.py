@@ -179,7 +179,7 @@ class Relay(http.server.BaseHTTPRequestHandler):
         pass
 
     def pass_on(self):
-        left, body = int(self.headers.get('Content-Length') or 0), b''
+        left, body = int(self.headers.get('Content-Length') or 0), bytearray()
         while left > len(body):
             piece = self.rfile.read(min(16384, left - len(body)))
             if not piece:
