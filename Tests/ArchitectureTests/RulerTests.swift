@@ -156,6 +156,7 @@ import Testing
         (13, "commands: an estimate names what is closed, in the words of the fetch"),
         (15, "fuse: a name is dropped when no lookup in its directory waits"),
         (28, "catalog: entries of a day that one version could not decode are requested by another one"),
+        (3, "tier: a key that may not remove objects brings them"),
     ]
 
     /// The same for what is no part of the product.

@@ -253,6 +253,17 @@ import Testing
         #expect(memory.count("PUT leases") == before + 2)
     }
 
+    @Test func aKeyThatMayNotRemoveObjectsBringsThem() async throws {
+        memory.fail { $0.method == .delete ? .status(403, "<Error><Code>AccessDenied</Code></Error>") : nil }
+        let machine = try machine("first")
+        #expect(await fetch(machine) == nil)
+        try await bring(by: machine)
+        try await clock.passing { while machine.uploads.followed > 0 { await Task.yield() } }
+        await clock.settle()
+        #expect(memory.count("DELETE leases") == 1)
+        #expect(machine.store.state == .works && machine.uploads.areWelcome)
+    }
+
     @Test func whoFindsThePictureGivesTheLeaseBack() async throws {
         let (first, second) = (try machine("first"), try machine("second"))
         #expect(await fetch(first) == nil)
