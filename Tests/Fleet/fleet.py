@@ -262,13 +262,14 @@ def main():
         origin, one, rules = origin_of(place, options), None, None
         text = f'api_url={origin.url},image_url={origin.url}'
         if not options.alone:
-            one, told, relay = store.serve(os.path.abspath(options.weed), place.path('store'))
+            one = store.Store(os.path.abspath(options.weed), place.path('store'))
+            one.start()
             place.ends.callback(one.stop, signal.SIGKILL)
             # Straight to the store, if nobody wants to know more: the relay takes time.
             far = options.store_latency or options.store_rate or options.store_fault
-            port, rules = (relay, told) if options.relay or far else (one.port, None)
-            told.latency, told.rate = options.store_latency / 1000, options.store_rate
-            told.set(options.store_fault, '')
+            if options.relay or far:
+                rules = store.Apart(one, options.store_latency / 1000, options.store_rate, options.store_fault)
+            port = rules.port if rules else one.port
             keys = place.path('keys')
             with open(os.open(keys, os.O_WRONLY | os.O_CREAT, 0o600), 'w') as file:
                 file.write(f'aws_access_key_id = {store.KEY}\naws_secret_access_key = {store.SECRET}\n')

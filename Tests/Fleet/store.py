@@ -22,6 +22,7 @@ import hmac
 import http.client
 import http.server
 import json
+import multiprocessing
 import os
 import random
 import re
@@ -273,14 +274,48 @@ class Server(http.server.ThreadingHTTPServer):
         pass
 
 
+class Apart:
+    """The relay of a store in a process of its own, which leaves the interpreter to those who measure."""
+
+    def __init__(self, store, latency, rate, fault):
+        self.told, told = multiprocessing.Pipe()
+        process = multiprocessing.get_context('fork').Process(target=self.run, args=(told, store, latency, rate, fault), daemon=True)
+        process.start()
+        told.close()
+        self.port = self.told.recv()
+
+    def run(self, told, store, latency, rate, fault):
+        self.told.close()
+        rules = Rules()
+        rules.latency, rules.rate = latency, rate
+        rules.set(fault, '')
+        told.send(relay(store, rules))
+        try:
+            while told.recv():
+                told.send(rules.log)
+        except EOFError:
+            pass
+
+    @property
+    def log(self):
+        """What has passed."""
+        self.told.send(True)
+        return self.told.recv()
+
+
+def relay(store, rules):
+    """Starts a relay; returns its port."""
+    Relay.rules, Relay.store = rules, store
+    server = Server(('127.0.0.1', 0), Relay)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server.server_address[1]
+
+
 def serve(weed, directory):
     """Starts both; returns the store, the rules and the relay's port."""
     store, rules = Store(weed, directory), Rules()
     store.start()
-    Relay.rules, Relay.store = rules, store
-    server = Server(('127.0.0.1', 0), Relay)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    return store, rules, server.server_address[1]
+    return store, rules, relay(store, rules)
 
 
 def main():
