@@ -1,9 +1,8 @@
-import Rankings
 internal import CLinux
 internal import System
 internal import Dispatch
 internal import Glibc
-internal import Rankings
+package import Rankings
 internal import Synchronization
 
 /// The cache directory: locked, marked, and with all its contents reached by descriptors.
@@ -437,7 +436,7 @@ final class PictureStore: Sendable {
 /// `97973029_p0_original_1651244415`, at most 72 bytes: the file name of unfinished downloads and pins.
 extension PictureID {
     /// Decodes `key`; nil for any other text.
-    init?(name: some Sequence<UInt8>) {
+    package init?(name: some Sequence<UInt8>) {
         var reader = NameReader(name)
         guard let picture = reader.key(), reader.isAtEnd else { return nil }
         self = picture

@@ -1,5 +1,6 @@
 import System
 import HTTP
+import ImageCache
 import Rankings
 import Synchronization
 
@@ -452,7 +453,7 @@ enum ObjectKind: Hashable, Sendable {
     }
 
     private static func isPicture(_ parts: [String]) -> Bool {
-        guard parts.count == 4, let picture = PictureID(key: parts[3]) else { return false }
+        guard parts.count == 4, let picture = PictureID(name: parts[3].utf8) else { return false }
         return parts[2] == folder(of: picture.work)
     }
 

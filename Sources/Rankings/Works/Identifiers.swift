@@ -59,18 +59,7 @@ package struct PictureID: Hashable, Sendable {
         self.uploaded = uploaded
     }
 
-    /// Parses `key`; nil for a text that is not the key of a picture.
-    package init?(key: String) {
-        let parts = key.split(separator: "_", omittingEmptySubsequences: false)
-        guard parts.count == 4, let work = Int64(parts[0]), parts[1].first == "p", let page = Int(parts[1].dropFirst()),
-            let rendition = Rendition(rawValue: String(parts[2])), let uploaded = Int64(parts[3])
-        else { return nil }
-        self.init(work: WorkID(rawValue: work), page: page, rendition: rendition, uploaded: uploaded)
-        // Numbers have other spellings (`+1`, `01`) that would be the same picture under another name.
-        guard self.key == key else { return nil }
-    }
-
-    /// The identity as text, for database keys and cache files.
+    /// The identity as text, for database keys, cache files and objects of the tier.
     package var key: String {
         "\(work.rawValue)_p\(page)_\(rendition.rawValue)_\(uploaded)"
     }

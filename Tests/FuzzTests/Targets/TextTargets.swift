@@ -59,7 +59,6 @@ extension FuzzTarget {
             if let seconds = Timestamp.seconds(text) {
                 try hold(Timestamp.text(seconds).flatMap { Timestamp.seconds($0) } == seconds, "a moment moves")
             }
-            if let picture = PictureID(key: text) { try hold(picture.key == text, "a picture has two keys") }
             for identity in [text, "\(text)/\(text)"] {
                 let number = InodeNumber.of(identity)
                 try hold(number >= InodeNumber.smallest && number != .max, "an inode number that is not to be used")

@@ -35,6 +35,30 @@ import Testing
         }
     }
 
+    @Test func keysOfPicturesAreReadBack() {
+        for work in [0, 1, 97_973_029, Int64.max, .min] {
+            for rendition in Rendition.allCases {
+                for page in [0, 1, 199] {
+                    let picture = PictureID(
+                        work: WorkID(rawValue: work), page: page, rendition: rendition, uploaded: 1_589_900_000)
+                    #expect(PictureID(name: picture.key.utf8) == picture)
+                }
+            }
+        }
+        #expect(PictureID(name: "97973029_p0_regular_1589900000".utf8)?.work == WorkID(rawValue: 97_973_029))
+    }
+
+    @Test(arguments: [
+        "", "_", "___", "1_p0_regular", "1_p0_regular_2_3", "1_0_regular_2", "1_q0_regular_2", "1_p_regular_2",
+        "1_p0_huge_2", "1_p0_Regular_2", "_p0_regular_2", "1_p0_regular_", "x_p0_regular_2", "1_p0_regular_2 ",
+        " 1_p0_regular_2", "+1_p0_regular_2", "01_p0_regular_2", "1_p00_regular_2", "1_p+0_regular_2",
+        "1_p0_regular_+2", "-0_p0_regular_2", "9223372036854775808_p0_regular_2", "1_p0_regular_2\n", "１_p0_regular_2",
+        "../1_p0_regular_2", "1_p0_regular_2\u{0}",
+    ])
+    func otherTextsAreNoKeys(text: String) {
+        #expect(PictureID(name: text.utf8) == nil)
+    }
+
     @Test func fileNamesAreReadBackAndNothingElseIs() {
         let longest = PictureID(work: WorkID(rawValue: .min), page: .min, rendition: .matroska, uploaded: .min)
         let pictures = [
