@@ -88,6 +88,16 @@ final class Dispatcher: Sendable {
         pending.park()
     }
 
+    /// Serves a request with an inode as its only argument.
+    static func serve(
+        _ request: fuse_req_t?, _ inode: fuse_ino_t, size: Int = 0,
+        _ body: (any FileSystem, InodeRequest, PendingRequest) -> Void
+    ) {
+        unsafe serve(request, size: size) { dispatcher, pending, caller in
+            body(dispatcher.fileSystem, InodeRequest(inode: UInt64(inode), caller: caller), pending)
+        }
+    }
+
     /// Answers a read that needs neither deadline nor interrupt, and therefore no bookkeeping.
     ///
     /// Only for the thread that libfuse calls: libfuse's session does not end before its workers.
@@ -182,16 +192,10 @@ enum Operations {
             unsafe fuse_reply_none(request)
         }
         unsafe operations.getattr = { request, inode, _ in
-            unsafe Dispatcher.serve(request) { dispatcher, pending, caller in
-                let get = InodeRequest(inode: UInt64(inode), caller: caller)
-                dispatcher.fileSystem.attributes(get, reply: AttributesReply(pending))
-            }
+            unsafe Dispatcher.serve(request, inode) { $0.attributes($1, reply: AttributesReply($2)) }
         }
         unsafe operations.readlink = { request, inode in
-            unsafe Dispatcher.serve(request) { dispatcher, pending, caller in
-                let read = InodeRequest(inode: UInt64(inode), caller: caller)
-                dispatcher.fileSystem.readLink(read, reply: LinkReply(pending))
-            }
+            unsafe Dispatcher.serve(request, inode) { $0.readLink($1, reply: LinkReply($2)) }
         }
     }
 
@@ -204,8 +208,7 @@ enum Operations {
             }
             unsafe Dispatcher.serve(request) { dispatcher, pending, caller in
                 dispatcher.waiting.forgetFailures(of: UInt64(inode))
-                let open = OpenRequest(
-                    inode: UInt64(inode), flags: flags, caller: caller)
+                let open = OpenRequest(inode: UInt64(inode), flags: flags, caller: caller)
                 dispatcher.fileSystem.open(open, reply: OpenReply(pending, undo: dispatcher.releasing(open.inode)))
             }
         }
@@ -228,8 +231,7 @@ enum Operations {
         unsafe operations.opendir = { request, inode, information in
             let flags = unsafe information?.pointee.flags ?? 0
             unsafe Dispatcher.serve(request) { dispatcher, pending, caller in
-                let open = OpenRequest(
-                    inode: UInt64(inode), flags: flags, caller: caller)
+                let open = OpenRequest(inode: UInt64(inode), flags: flags, caller: caller)
                 dispatcher.fileSystem.openDirectory(
                     open, reply: OpenReply(pending, undo: dispatcher.releasing(open.inode)))
             }
@@ -260,10 +262,7 @@ enum Operations {
 
     private static func addExtras(to operations: inout fuse_lowlevel_ops) {
         unsafe operations.statfs = { request, inode in
-            unsafe Dispatcher.serve(request) { dispatcher, pending, caller in
-                let get = InodeRequest(inode: UInt64(inode), caller: caller)
-                dispatcher.fileSystem.statistics(get, reply: StatisticsReply(pending))
-            }
+            unsafe Dispatcher.serve(request, inode) { $0.statistics($1, reply: StatisticsReply($2)) }
         }
         unsafe operations.getxattr = { request, inode, name, size in
             guard let name = unsafe name, unsafe Dispatcher.mayHaveAttribute(name) else {
@@ -280,9 +279,8 @@ enum Operations {
             }
         }
         unsafe operations.listxattr = { request, inode, size in
-            unsafe Dispatcher.serve(request, size: size) { dispatcher, pending, caller in
-                let list = InodeRequest(inode: UInt64(inode), caller: caller)
-                dispatcher.fileSystem.listExtendedAttributes(list, reply: ExtendedAttributeReply(pending))
+            unsafe Dispatcher.serve(request, inode, size: size) {
+                $0.listExtendedAttributes($1, reply: ExtendedAttributeReply($2))
             }
         }
         unsafe operations.ioctl = { request, inode, command, _, _, flags, input, inputSize, outputSize in
