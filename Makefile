@@ -57,8 +57,9 @@ demo: build
 
 # The Swift runtime is inside the programs, and what of it nobody calls is left out: an installed system needs no Swift.
 # The toolchain's linker packs the addresses that are relocated at each start (glibc 2.36), a tenth of the program otherwise.
-# They need no library beside themselves, and look for none.
-RELEASE := -c release --static-swift-stdlib --disable-local-rpath -Xswiftc -use-ld=lld -Xlinker --gc-sections -Xlinker -z -Xlinker pack-relative-relocs
+# They need no library beside themselves, look for none, and let no other program call their functions.
+RELEASE := -c release --static-swift-stdlib --disable-local-rpath -Xswiftc -use-ld=lld -Xlinker --gc-sections \
+                 -Xlinker --no-export-dynamic -Xlinker -z -Xlinker pack-relative-relocs
 
 build: setup
 	swift build $(RELEASE)

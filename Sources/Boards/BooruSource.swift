@@ -386,7 +386,7 @@ extension BooruSource {
     }
 
     /// Words as the service spells them: directory names have a full-width slash in place of the separator of paths.
-    private static func spelled(_ words: String) -> String { words.replacing("／", with: "/") }
+    private static func spelled(_ words: String) -> String { String(words.map { $0 == "／" ? "/" : $0 }) }
 
     /// Whether a text is one tag, and no pattern.
     static func isTag(_ text: String) -> Bool {

@@ -1,5 +1,6 @@
 import CCurl
 import Rankings
+import System
 
 /// The status line and headers of an answer, parsed once and only here: all other code reads facts.
 package struct HTTPAnswer: Sendable {

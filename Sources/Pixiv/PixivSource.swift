@@ -306,7 +306,7 @@ enum PixivRoutes {
         var filter = "tag=\(reference ?? PercentCoding.encode(TagName.tag(name)))"
         if listing.kind == .bookmarkMonth {
             guard TagName.month(name) == name else { return nil }
-            filter = "tag=&bm=\(name.replacing("-", with: ""))"
+            filter = "tag=&bm=\(name.filter { $0 != "-" })"
         }
         return (user, bookmarks(of: user, page: page, filter: filter, rest: "show"))
     }

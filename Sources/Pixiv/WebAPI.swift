@@ -1,6 +1,7 @@
 import HTTP
 import Rankings
 import Sourcing
+import System
 
 /// Sends requests to pixiv's web API: every request is paced, every refusal is interpreted.
 ///

@@ -434,10 +434,11 @@ enum ObjectKind: Hashable, Sendable {
         switch self {
         case .picture(let name): return services.contains(name)
         case .document(let name):
-            guard let user = name.ranges(of: Self.user).last, Self.isNumber(name[user.upperBound...]) else {
+            let user = name.indices.last { name[$0...].hasPrefix(Self.user) }
+            guard let user, Self.isNumber(name[user...].dropFirst(Self.user.count)) else {
                 return services.contains(name)
             }
-            return services.contains(String(name[..<user.lowerBound]))
+            return services.contains(String(name[..<user]))
         case .lease: return false
         }
     }

@@ -157,6 +157,7 @@ import Testing
         (15, "fuse: a name is dropped when no lookup in its directory waits"),
         (28, "catalog: entries of a day that one version could not decode are requested by another one"),
         (3, "tier: a key that may not remove objects brings them"),
+        (24, "size: texts are searched without the standard library's regular expressions, a megabyte of the program"),
     ]
 
     /// The same for what is no part of the product.

@@ -1,5 +1,6 @@
 package import Rankings
 package import Sourcing
+import System
 
 /// The engine of a Moebooru site's API.
 package struct MoebooruEngine: BooruEngine {
@@ -35,7 +36,8 @@ package struct MoebooruEngine: BooruEngine {
     package func pools(_ query: PoolQuery) -> String? {
         switch query {
         case .number, .group: nil
-        case .name(let name): "/pool.json?query=\(PercentCoding.encode(name.replacing("_", with: " ")))%20limit:100"
+        case .name(let name):
+            "/pool.json?query=\(PercentCoding.encode(String(name.map { $0 == "_" ? " " : $0 })))%20limit:100"
         case .post(let post): "/post.json?api_version=2&include_pools=1&tags=id:\(post.rawValue)"
         }
     }

@@ -1,5 +1,6 @@
 package import Rankings
 import Sourcing
+import System
 
 /// The envelope of most answers: `{"error":bool,"message":string,"body":…}`; rankings have `error` as a string instead.
 package enum Envelope {

@@ -1,5 +1,6 @@
 package import Rankings
 import Sourcing
+import System
 
 extension ListAnswers {
     /// Decodes one page of `ranking.php`, entry by entry.

@@ -1,5 +1,6 @@
 package import Rankings
 import Sourcing
+import System
 
 /// Finds the session in a text: a cookies.txt as exported by browser extensions (Netscape format), or the bare cookie.
 package enum SessionText {

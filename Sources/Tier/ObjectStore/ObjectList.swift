@@ -103,7 +103,8 @@ final class ObjectListReader {
         guard isWhole, reader.isList, !reader.hasDoctype else { return nil }
         if reader.isEncoded {
             for index in reader.entries.indices {
-                reader.entries[index].key = PercentCoding.decode(reader.entries[index].key.replacing("+", with: " "))
+                let key = reader.entries[index].key.map { $0 == "+" ? " " : $0 }
+                reader.entries[index].key = PercentCoding.decode(String(key))
             }
         }
         return (reader.entries, reader.next, reader.goesOn)

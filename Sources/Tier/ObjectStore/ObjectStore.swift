@@ -1,6 +1,7 @@
 package import Rankings
 internal import Glibc
 package import HTTP
+import System
 
 /// A store with the S3 API, as far as it is needed: whole objects, conditions and lists.
 ///

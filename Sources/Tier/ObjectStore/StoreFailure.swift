@@ -1,4 +1,5 @@
 package import Rankings
+import System
 
 /// The failures of requests to an object store; their texts contain no secret, and of an answer only its status and code.
 extension Failure {

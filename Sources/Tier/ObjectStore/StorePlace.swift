@@ -46,7 +46,9 @@ package struct StorePlace: Hashable, Sendable {
         let form = form ?? (origin == nil && !bucket.contains(".") ? .host : .path)
         switch form {
         case .path: (self.origin, path) = (store, "/\(bucket)")
-        case .host: (self.origin, path) = (store.replacing("://", with: "://\(bucket).", maxReplacements: 1), "")
+        case .host:
+            let scheme = store.prefix { $0 != ":" }
+            (self.origin, path) = ("\(scheme)://\(bucket)." + store.dropFirst(scheme.count + 3), "")
         }
     }
 

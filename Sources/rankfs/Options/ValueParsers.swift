@@ -118,6 +118,8 @@ struct OriginURL: Hashable, Sendable {
     let origin: String
     /// Host and port, for naming a cache directory.
     let authority: String
+    /// What the names of files for a custom origin end with.
+    var suffix: String { "-" + authority.map { $0 == ":" ? "_" : $0 } }
     /// The host alone, without a port or an address's brackets.
     var host: String {
         if authority.hasPrefix("[") { return String(authority.dropFirst().prefix { $0 != "]" }) }

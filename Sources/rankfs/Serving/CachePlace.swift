@@ -49,7 +49,7 @@ struct CachePlace: Hashable, Sendable {
         _ settings: Settings, source: SourceName, home: Home,
         look: (_ directory: String) -> (path: String, owner: String?) = Self.look
     ) throws(ProgramError) {
-        let origin = settings.apiURL.map { "-" + $0.authority.replacing(":", with: "_") } ?? ""
+        let origin = settings.apiURL?.suffix ?? ""
         guard let named = settings.cacheDirectory ?? home.cacheDirectory(named: source.rawValue + origin) else {
             throw .configuration("there is no home directory to store pictures in; set cache_dir.")
         }
@@ -210,7 +210,7 @@ struct CachePlace: Hashable, Sendable {
 
     /// A place in a file system in memory, the same for each mount of this one; nil if there is none.
     private func inMemory(_ home: Home) -> CachePlace? {
-        let name = "rankfs" + String(decoding: directory.utf8.suffix(200), as: UTF8.self).replacing("/", with: "_")
+        let name = "rankfs" + String(decoding: directory.utf8.suffix(200), as: UTF8.self).map { $0 == "/" ? "_" : $0 }
         for root in [home.variables["XDG_RUNTIME_DIR"], "/dev/shm"].compactMap({ $0 }) where root.hasPrefix("/") {
             let place = CachePlace("\(root)/\(name)", of: source, isInMemory: true)
             if place.isOwn, place.make() == nil { return place }

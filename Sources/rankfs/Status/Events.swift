@@ -3,6 +3,7 @@ import HTTP
 import ImageCache
 import RankFS
 import Rankings
+import System
 import Tier
 
 /// Writes events of the parts as log lines.

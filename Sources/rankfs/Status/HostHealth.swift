@@ -1,6 +1,7 @@
 import Rankings
 import HTTP
 import Synchronization
+import System
 
 /// The hosts that cannot be reached at present, with the reason: unknown names, proxies that refuse, wrong certificates.
 ///

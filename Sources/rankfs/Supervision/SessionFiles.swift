@@ -28,7 +28,7 @@ struct SessionFiles: Hashable, Sendable {
     init(_ settings: Settings, source: SourceName = .standard, home: Home) {
         let service = source.description.name
         let name = service == SourceName.standard.rawValue ? "" : "-" + service
-        let origin = settings.apiURL.map { "-" + $0.authority.replacing(":", with: "_") } ?? ""
+        let origin = settings.apiURL?.suffix ?? ""
         own = home.stateDirectory.map { "\($0)/session\(name)\(origin)" }
         host = settings.apiURL?.host ?? RequestQueue.host(of: source.description.access.apiURL)
         // A bare value does not name its service: for a custom origin, only the file named after that origin may hold one.

@@ -135,6 +135,7 @@ extension MountSuite {
                 for library in ["jpeg", "webp", "png", "cairo", "microhttpd"] {
                     #expect(!output.output.contains(library), "\(library)")
                 }
+                #expect(try workplace.run("grep", "-q", "17_StringProcessing", Workplace.rankfs).status == 1)
             }
         }
 
