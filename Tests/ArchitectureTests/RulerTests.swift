@@ -222,7 +222,7 @@ import Testing
 /// The counting itself.
 @Suite struct RulerCountingTests {
     private func file(_ text: String, path: String = "Sources/Module/File.swift") -> Ruler.File {
-        Ruler.File(path: path, text: Array(text.utf8))
+        Ruler.File(path: path, text: text)
     }
 
     @Test func commentsAndBlankLinesAreNoLines() {
