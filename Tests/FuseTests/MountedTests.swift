@@ -95,29 +95,6 @@ struct MountedTests {
         }
     }
 
-    @Test func nothingCanBeWritten() async throws {
-        try await withExample { mount in
-            let file = "\(mount.path)/hello.txt"
-            let refusals: [(String, Int)] = [
-                ("create", Int(open("\(mount.path)/new", O_CREAT | O_WRONLY, 0o600))),
-                ("open", Int(open(file, O_WRONLY))), ("truncate", Int(open(file, O_RDONLY | O_TRUNC))),
-                ("mkdir", Int(mkdir("\(mount.path)/new", 0o700))), ("unlink", Int(unlink(file))),
-                ("rmdir", Int(rmdir("\(mount.path)/names"))), ("chmod", Int(chmod(file, 0o600))),
-                ("rename", Int(rename(file, "\(mount.path)/new"))),
-                ("symlink", Int(symlink("a", "\(mount.path)/new"))), ("link", Int(link(file, "\(mount.path)/new"))),
-                ("setxattr", Int(setxattr(file, "user.colour", "red", 3, 0))),
-                ("removexattr", Int(removexattr(file, "user.colour"))),
-                ("mkfifo", Int(mkfifo("\(mount.path)/new", 0o600))),
-            ]
-            for (name, result) in refusals {
-                #expect(result == -1, "\(name) succeeded")
-            }
-            #expect(unlink(file) == -1 && errno == EROFS)
-            #expect(open(file, O_WRONLY) == -1 && errno == EROFS)
-            #expect(open("\(mount.path)/new", O_CREAT | O_WRONLY, 0o600) == -1 && errno == EROFS)
-        }
-    }
-
     @Test(arguments: ["silent", "stubborn", "unheard"])
     func anInterruptFreesReadersOfASilentFile(name: String) async throws {
         try await withExample { mount in

@@ -28,22 +28,6 @@ import Testing
         #expect(bench.source.calls.count == 10)
     }
 
-    @Test func aHundredReadersAskEachPageOnce() async throws {
-        let catalog = try bench.open()
-        try await withThrowingTaskGroup(of: Int.self) { group in
-            for index in 0..<100 {
-                group.addTask {
-                    try await catalog.listings.open(Bench.key).entries(reaching: index * 5 + 4).count
-                }
-            }
-            for try await count in group { #expect(count >= 50) }
-        }
-        let listing = try await catalog.listings.open(Bench.key)
-        #expect(try await listing.entries(reaching: .max).count == 500)
-        #expect(bench.source.calls.count == 10)
-        #expect(Set(bench.source.calls).count == 10)
-    }
-
     @Test func gapsStayGapsAndNamesAreFoundWhileTheyMayStillCome() async throws {
         bench.source.set { $0.missingRanks = [36] }
         let (_, listing) = try await bench.open(Bench.key)

@@ -163,24 +163,6 @@ struct TLSTests {
         #expect(Kind(record.result) == .timedOut)
     }
 
-    @Test func redirectsStayWithinTheirOrigin() async throws {
-        let server = try TLSServer()
-        let address = "https://127.0.0.1:\(server.port)"
-        // All three are the user's own, and even so none leads to another.
-        let transport = try transport([server.origin, address, "http://localhost:\(server.plainPort)"])
-        let records = await transport.records(
-            of: ["/again", "/other-name", "/downgrade"].map {
-                request(server.origin + $0, headers: ["Cookie: a=b"])
-            })
-        let direct = await transport.records(of: [request("\(address)/size/4")])
-        transport.shutdown()
-        let lines = try server.stop()
-        #expect(records.map { Kind($0.result) } == [.success, .redirectRefused, .redirectRefused])
-        #expect(Kind(direct[0].result) == .success, "both names are good")
-        #expect(lines.filter { $0.status == "200" }.map(\.path) == ["/size/1", "/size/4"])
-        #expect(lines.first { $0.path == "/size/1" }?.cookie == "a=b")
-    }
-
     @Test func aFileOfCertificatesIsLookedAtAtTheStart() throws {
         let certificates = try #require(TestCertificates.shared)
         let nonsense = certificates.path("nonsense-\(UUID().uuidString)")

@@ -7,12 +7,6 @@ import Testing
 
 /// What an origin may do wrong; each is an error, keeps nothing, and is right again once the origin is.
 @Suite(.timeLimit(.minutes(1))) struct FaultTests {
-    enum Fault: String, CaseIterable, Sendable {
-        case html200, json200, anotherFormat, noTrailer, shortLength, longLength, tooLong, unasked206, gone, refused,
-            serverErrors, garbage, truncatedWithoutVersion, empty, limited
-        case redirected, untrusted, transportTooLarge
-    }
-
     static let size = 20_000
     static let bytes = Sample.jpeg(size)
 
@@ -20,60 +14,41 @@ import Testing
         Bench.imageHeaders + more
     }
 
-    /// Plays a fault; returns whether the cache may ask again by itself.
-    static func play(_ fault: Fault, on request: HeldRequest) {
-        let length = (name: "content-length", value: "\(size)")
-        switch fault {
-        case .html200: request.respond(headers: [(name: "content-type", value: "text/html")], body: [0x3C])
-        case .json200: request.respond(headers: [(name: "content-type", value: "application/json")], body: [0x7B])
-        case .anotherFormat:
-            request.respond(headers: Bench.imageHeaders, body: [0x89, 0x50, 0x4E, 0x47] + bytes.dropFirst(4))
-        case .noTrailer: request.respond(headers: Bench.imageHeaders, body: bytes.dropLast() + [0])
-        case .shortLength: request.respond(headers: Bench.imageHeaders, body: Array(bytes.dropLast()))
-        case .longLength: request.head(200, headers((name: "content-length", value: "\(size + 1)")))
-        case .tooLong:
-            if request.head(200, headers()), request.body(bytes + [0]) { request.finish() }
-        case .unasked206:
-            request.head(206, headers((name: "content-range", value: "bytes 0-19999/20000")))
-        case .gone: request.head(404)
-        case .refused: request.head(403)
-        case .serverErrors: request.head(503)
-        case .garbage: request.fail(.invalidAnswer("no status line"))
-        case .truncatedWithoutVersion:
-            request.head(200, [(name: "content-type", value: "image/jpeg"), length])
-            request.body(Array(bytes[..<5000]))
-            request.fail(.broken("closed"))
-        case .empty: request.respond(headers: Bench.imageHeaders, body: [])
-        case .limited: request.fail(.limited(retryAfter: 60))
-        case .redirected: request.fail(.redirectRefused("a redirect to a loopback address"))
-        case .untrusted: request.fail(.untrusted("certificate"))
-        case .transportTooLarge: request.fail(.tooLarge)
-        }
-    }
+    private typealias Row = (fault: String, error: String, play: @Sendable (HeldRequest) -> Void)
 
-    /// What an error lets one believe: that the bytes or the length are wrong, that nothing came, or that somebody else answered.
-    enum Kind { case bytes, length, answer, answerer }
+    /// What the host does, the beginning of the error that comes of it (wrong bytes, a wrong length, no answer, or that of somebody
+    /// else), and how it is done.
+    private static let rows: [Row] = [
+        ("HTML", "untrusted", { $0.respond(headers: [("content-type", "text/html")], body: [0x3C]) }),
+        ("JSON", "untrusted", { $0.respond(headers: [("content-type", "application/json")], body: [0x7B]) }),
+        ("a PNG", "damaged", { $0.respond(headers: headers(), body: [0x89, 0x50, 0x4E] + bytes.dropFirst(3)) }),
+        ("no end", "damaged", { $0.respond(headers: headers(), body: bytes.dropLast() + [0]) }),
+        ("too short", "lengthContradicts", { $0.respond(headers: headers(), body: bytes.dropLast()) }),
+        ("too long", "lengthContradicts", { $0.head(200, headers((name: "content-length", value: "\(size + 1)"))) }),
+        ("a byte too many", "broken", { if $0.head(200, headers()), $0.body(bytes + [0]) { $0.finish() } }),
+        ("a part", "broken", { $0.head(206, headers((name: "content-range", value: "bytes 0-19999/20000"))) }),
+        ("gone", "gone", { $0.head(404) }),
+        ("refused", "refused(\"the image host answered 403\")", { $0.head(403) }),
+        ("trouble", "answered(status: 503)", { $0.head(503) }),
+        ("no HTTP", "broken", { $0.fail(.invalidAnswer("no status line")) }),
+        (
+            "cut without a version", "broken",
+            {
+                let length = (name: "content-length", value: "\(size)")
+                $0.head(200, [(name: "content-type", value: "image/jpeg"), length])
+                $0.body(Array(bytes[..<5000]))
+                $0.fail(.broken("closed"))
+            }
+        ),
+        ("empty", "broken", { $0.respond(headers: headers(), body: []) }),
+        ("a limit", "limited(retryAfter: Optional(60))", { $0.fail(.limited(retryAfter: 60)) }),
+        ("a redirect", "untrusted", { $0.fail(.redirectRefused("a redirect to a loopback address")) }),
+        ("a certificate", "untrusted", { $0.fail(.untrusted("certificate")) }),
+        ("without an end", "broken", { $0.fail(.tooLarge) }),
+    ]
 
-    static func kind(of fault: Fault) -> Kind {
-        switch fault {
-        case .anotherFormat, .noTrailer: .bytes
-        case .shortLength, .longLength: .length
-        case .html200, .json200, .redirected, .untrusted: .answerer
-        default: .answer
-        }
-    }
-
-    static func kind(of error: Failure) -> Kind? {
-        switch error {
-        case .damaged: .bytes
-        case .lengthContradicts: .length
-        case .broken: .answer
-        case .untrusted: .answerer
-        default: nil
-        }
-    }
-
-    @Test(arguments: Fault.allCases) func isAnErrorAndKeepsNothing(_ fault: Fault) async throws {
+    @Test(arguments: rows.indices) func isAnErrorAndKeepsNothing(_ index: Int) async throws {
+        let row = Self.rows[index]
         let picture = Sample.picture(1, size: Int64(Self.size))
         let (bench, open) = try Bench.opened(picture)
         let answering = Task {
@@ -81,20 +56,12 @@ import Testing
             for index in 0..<20 {
                 let request = await bench.transport.waitForRequest(at: index)
                 if Task.isCancelled { return }
-                Self.play(fault, on: request)
+                row.play(request)
                 bench.advance(.seconds(1))
             }
         }
         let error = await failure { try await open.bytes(offset: 0, count: Self.size) }
-        #expect(error != nil)
-        switch fault {
-        case .gone: #expect(error == .gone)
-        case .limited: #expect(error == .limited(retryAfter: 60))
-        case .refused: #expect(error == .refused("the image host answered 403"))
-        case .serverErrors: #expect(error == .answered(status: 503))
-        default:
-            #expect(error.map { Self.kind(of: $0) } == Self.kind(of: fault), "\(fault): \(String(describing: error))")
-        }
+        #expect(error.map { "\($0)".hasPrefix(row.error) } == true, "\(row.fault): \(String(describing: error))")
         open.close()
         let asked = bench.transport.requests.count
         #expect(asked <= 5)
@@ -114,26 +81,6 @@ import Testing
         let wrong = Self.headers((name: "content-range", value: "bytes 6000-19999/20000"))
         #expect(!rest.head(206, wrong))
         if case .broken = await error {} else { Issue.record("wrong bytes were taken") }
-    }
-
-    @Test func twoVersionsAreNeverMixed() async throws {
-        let (bench, open) = try Bench.opened(Sample.picture(1, size: Int64(Self.size)))
-        async let head = open.bytes(offset: 0, count: 100)
-        let request = await bench.transport.waitForRequest(at: 0)
-        request.begin(Self.bytes, to: 7000)
-        _ = try await head
-        async let error = failure { try await open.bytes(offset: 0, count: Self.size) }
-        request.fail(.broken("reset"))
-        let newer = [
-            (name: "content-type", value: "image/jpeg"),
-            (name: "last-modified", value: "Mon, 24 Apr 2023 00:00:00 GMT"),
-        ]
-        let other = Sample.jpeg(Self.size, seed: 9)
-        await bench.transport.waitForRequest(at: 1).answer(other, headers: newer)
-        let whole = await bench.transport.waitForRequest(at: 2)
-        #expect(whole.asked == "whole")
-        whole.answer(other, headers: newer)
-        if case .damaged = await error {} else { Issue.record("versions were mixed") }
     }
 
     /// Machines of one host that name the same file differently, by its inode for instance.

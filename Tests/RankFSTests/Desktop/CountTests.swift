@@ -57,15 +57,6 @@ import Testing
         try #require(await bench.readDirectory(inode, handle, offset).entries())
     }
 
-    @Test func aCountAsksForASizeAtATime() async throws {
-        let bench = try await benchOfWindow()
-        let (inode, handle) = try await open(days[0], bench)
-        #expect(try await read(inode, handle, from: 0, bench).count == 2 + 5)
-        #expect(bench.host.asked.isEmpty)
-        for rank in 1...2 { #expect(await bench.lookup(inode, Array(Workbench.name(rank).utf8)).isTold) }
-        #expect(bench.host.heads == ["HEAD 1001", "HEAD 1002"])
-    }
-
     /// GIO closes what it has counted some time later: the next count begins before that, also where the rest is hidden.
     @Test func aCountThatIsNeverClosedMakesNoReadingOfTheNext() async throws {
         let bench = try await benchOfWindow(top: 2)
@@ -113,23 +104,5 @@ import Testing
         for handle in [count.handle, visit.handle] {
             bench.fileSystem.release(count.inode, handle: handle)
         }
-    }
-
-    @Test func propertiesMeanwhileAskForAllSizesSideBySide() async throws {
-        let bench = try await benchOfWindow()
-        _ = try await open(days[0], bench)
-        let properties = try await open(days[1], bench)
-        bench.host.setManner(.holding)
-        _ = await bench.readDirectory(properties.inode, properties.handle, 0)
-        async let first = bench.lookup(properties.inode, Array(Workbench.name(1, from: 1101).utf8))
-        // The first step of a walk asks for four, the next one for all.
-        await bench.host.waitForRequests(4)
-        #expect(Set(bench.host.heads) == Set((1101...1104).map { "HEAD \($0)" }))
-        bench.host.answerHeld()
-        #expect(await first.isTold)
-        async let fifth = bench.lookup(properties.inode, Array(Workbench.name(5, from: 1101).utf8))
-        await bench.host.waitForRequests(5)
-        bench.host.answerHeld()
-        #expect(await fifth.isTold)
     }
 }

@@ -91,20 +91,6 @@ import Testing
         #expect(callers.datedPath(of: day, now: start + Callers.wayMemory + .seconds(299)) != nil)
     }
 
-    @Test func thePathBehindALinkIsKnownOnceItWasRead() async throws {
-        let bench = try Workbench()
-        let key = ListingKey.ranking(.daily, Workbench.day)
-        let path = "by-date/daily/2024/05/2024-05-01"
-        let link = try await bench.stat(path).inode
-        func sight(_ key: ListingKey) -> [String] {
-            bench.fileSystem.thumbnails.sight(of: key.directory())
-        }
-        #expect(sight(key) == ["ranking/daily/2024-05-01"])
-        _ = await bench.readLink(link)
-        #expect(sight(key) == ["ranking/daily/2024-05-01", path])
-        #expect(sight(.ranking(.daily, Workbench.newest)).count == 1 && sight(.search("x")).count == 1)
-    }
-
     /// A file manager that shows a month counts the days in it through their links.
     @Test func aDayIsSeenInTheMonthThatIsShown() async throws {
         let bench = try Workbench()

@@ -38,21 +38,6 @@ import Testing
         #expect(bench.fileSystem.figures.inodes <= 3)
     }
 
-    @Test(arguments: [
-        ".hidden", ".directory", ".sh_thumbnails", ".Trash", ".Trash-1000", ".comments", "MovieObject.bdmv",
-        ".metadata", "autorun.inf", "VIDEO_TS", "BDMV",
-        "001-Title 1001.xmp", "01-a.jpg", "cover.jpg",
-    ])
-    func whatDesktopsProbeForInADayCostsNothing(name: String) async throws {
-        guard case .absent(let timeout) = await bench.walk("\(day)/\(name)") else {
-            Issue.record("\(name) is there")
-            return
-        }
-        let isAnnouncement = [".hidden", ".directory"].contains(name)
-        #expect(timeout == (isAnnouncement ? .zero : TreeLimits.frozen))
-        #expect(bench.source.asked.isEmpty)
-    }
-
     /// It may come at any moment, by a look at the list, by `rankfs refresh` or by another session, and is listed then.
     @Test func aPictureThatIsNotInAListIsAbsentOnlyNow() async throws {
         let author = UserID(rawValue: 11)
