@@ -177,7 +177,7 @@ let package = Package(
         tests(
             "ProgramTests",
             [
-                "rankfs", "Rankings", "System", "Render", "Sourcing", "Pixiv", "Fuse", "HTTP", "ImageCache", "Origin",
+                "rankfs", "Rankings", "System", "Render", "Sourcing", "Pixiv", "Fuse", "HTTP", "ImageCache",
                 "RankFS", "TestSupport",
             ]),
         tests("FuzzTests", fuzzed + ["TestSupport"], excluding: ["Corpus", "Fuzzer.swift", "run"]),

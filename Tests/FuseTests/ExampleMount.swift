@@ -8,21 +8,18 @@ import TestSupport
 /// Every call blocks: use it on a thread, through ``onThread(_:)``, never in a task.
 final class ExampleMount: @unchecked Sendable {
     // `@unchecked` because used on one thread at a time.
-    let directory: URL
+    private let folder = TemporaryFolder()
     let daemon = SpawnedProcess()
-    let file: URL
+    var file: URL { folder.url.appending(path: "file") }
     private var readers: [SpawnedProcess] = []
 
-    var path: String { directory.appending(path: "mount").path }
+    var path: String { "\(folder)/mount" }
 
     init(deadline: Duration = .seconds(30), fileSize: Int = 1 << 20) throws {
-        directory = FileManager.default.temporaryDirectory.appending(path: "fuse-tests-\(UUID().uuidString)")
-        file = directory.appending(path: "file")
-        try FileManager.default.createDirectory(
-            at: directory.appending(path: "mount"), withIntermediateDirectories: true)
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         try Data((0..<fileSize).map { UInt8(truncatingIfNeeded: $0 &* 2_654_435_761 >> 7) }).write(to: file)
         let output = Pipe()
-        daemon.executableURL = Self.products.appending(path: "fuse-example")
+        daemon.executableURL = URL(filePath: "\(TestPrograms.besideTests)/fuse-example")
         let milliseconds = deadline.components.seconds * 1000 + deadline.components.attoseconds / 1_000_000_000_000_000
         daemon.arguments = [path, file.path, String(milliseconds)]
         daemon.environment = ["SWIFT_BACKTRACE": "enable=no"]
@@ -32,13 +29,12 @@ final class ExampleMount: @unchecked Sendable {
         guard line == Data("ready\n".utf8) else { throw Trouble(text: "fuse-example did not mount") }
     }
 
-    /// Leaves nothing behind: no mount, no process, no file.
+    /// Leaves no mount and no process behind.
     func end() {
         daemon.terminate()
         if !poll(upTo: 5, { !daemon.isRunning }) { daemon.signal(SIGKILL) }
         if isMounted { MountTable.unmountLazily(path) }
         for reader in readers where reader.isRunning { reader.terminate() }
-        try? FileManager.default.removeItem(at: directory)
     }
 
     var isMounted: Bool {
@@ -97,34 +93,10 @@ final class ExampleMount: @unchecked Sendable {
         try process.run()
         return process
     }
-
-    /// Where SwiftPM puts executables: beside the bundle of tests.
-    private static var products: URL {
-        if let bundle = CommandLine.arguments.first(where: { $0.contains(".xctest") }),
-            let end = bundle.range(of: ".xctest")
-        {
-            return URL(filePath: String(bundle[..<end.upperBound])).deletingLastPathComponent()
-        }
-        return URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../.build/debug")
-    }
 }
 
 struct Trouble: Error {
     let text: String
-}
-
-/// Runs work that blocks on a thread of its own: the cooperative pool has as many threads as CPUs.
-func onThread<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
-    try await withCheckedThrowingContinuation { continuation in
-        Thread {
-            // A thread inherits its maker's mask, and the pool's threads block every signal: the processes started
-            // here would never hear of SIGINT and SIGTERM.
-            var none = sigset_t()
-            sigemptyset(&none)
-            pthread_sigmask(SIG_SETMASK, &none, nil)
-            continuation.resume(with: Result { try work() })
-        }.start()
-    }
 }
 
 /// Mounts the example, runs `body` on a thread, and clears everything away.

@@ -33,7 +33,7 @@ import Testing
 
 /// The inputs that are kept.
 private enum Corpus {
-    private static let tests = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    private static let tests = TestPrograms.root.appending(path: "Tests")
 
     static func inputs(of target: FuzzTarget) throws -> [(name: String, bytes: [UInt8])] {
         try (["FuzzTests/Corpus/\(target.name)"] + target.seeds).flatMap { path in

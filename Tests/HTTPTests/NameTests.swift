@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import Synchronization
 import Testing
@@ -72,7 +73,7 @@ struct NameNeedsTests {
 /// A resolver that knows some names, and hangs on others until it is let go.
 private final class HeldNames: Sendable {
     private let known: [String: [String]?]
-    private let released = Mutex(false)
+    private let released = DispatchSemaphore(value: 0)
     let asked = Mutex<[String]>([])
 
     init(_ known: [String: [String]?]) { self.known = known }
@@ -80,11 +81,12 @@ private final class HeldNames: Sendable {
     func lookUp(_ name: String) -> [String]? {
         asked.withLock { $0.append(name) }
         if let answer = known[name] { return answer }
-        _ = poll(upTo: 30_000) { released.withLock { $0 } }
+        _ = released.wait(timeout: .now() + 30)
+        released.signal()
         return nil
     }
 
-    func release() { released.withLock { $0 = true } }
+    func release() { released.signal() }
 }
 
 @Suite("CurlTransport and names", .timeLimit(.minutes(1)))

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Real mounts of the built program, one after the other: each has its own origin, cache and directory.

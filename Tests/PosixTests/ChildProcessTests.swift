@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 @testable import System
@@ -23,8 +24,8 @@ import Testing
 
     /// What a program has started in the background ends with it, at the deadline or from another thread.
     @Test(arguments: [true, false]) func childrenOfAProgramEndWithIt(_ isStopped: Bool) async throws {
-        let path = FileManager.default.temporaryDirectory.appending(path: "rankfs-child-\(UUID().uuidString)").path
-        defer { unlink(path) }
+        let folder = TemporaryFolder()
+        let path = "\(folder)/started"
         let stop = ProgramStop()
         let words = "sleep 100 & echo $! >\(path).new; mv \(path).new \(path); exec sleep 60"
         // Not a task: a thread of their pool would wait for the program.
@@ -60,8 +61,8 @@ import Testing
     @Test(arguments: [true, false]) func aProgramIsEndedFromAnotherThread(_ isBefore: Bool) async throws {
         let stop = ProgramStop()
         if isBefore { stop.stop() }
-        let path = FileManager.default.temporaryDirectory.appending(path: "rankfs-child-\(UUID().uuidString)").path
-        defer { unlink(path) }
+        let folder = TemporaryFolder()
+        let path = "\(folder)/started"
         let words = "echo >\(path); exec sleep 60"
         let running = Task.detached { try ChildProcess.run("sh", ["sh", "-c", words], stop: stop).status }
         if !isBefore {

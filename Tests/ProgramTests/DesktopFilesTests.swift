@@ -4,14 +4,14 @@ import Testing
 
 /// What `make install` puts on the desktop (mount-helper/desktop): its own tests, and the tools that look at such files.
 @Suite struct DesktopFilesTests {
-    private static let desktop = Tool.root.appending(path: "mount-helper/desktop")
+    private static let desktop = TestPrograms.root.appending(path: "mount-helper/desktop")
     private static let (python, validator, appStream) = (
         Tool("python3"), Tool("desktop-file-validate"), Tool("appstreamcli")
     )
 
     @Test(.enabled(if: python.isThere, "needs python3"))
     func theScriptsKnowMountsAndPaths() throws {
-        let test = Tool.root.appending(path: "Tests/Desktop/test_desktop.py").path
+        let test = TestPrograms.root.appending(path: "Tests/Desktop/test_desktop.py").path
         let result = try Self.python.run([test])
         #expect(result.status == 0, "\(result.said)")
         #expect(result.said.contains("\nOK"))
@@ -42,7 +42,7 @@ import Testing
     @Test(.enabled(if: Tool("make").isThere, "needs make")) func whatIsInstalledIsReadableByAll() throws {
         let folder = TemporaryFolder()
         let line = "umask 077; exec make -s -C \"$0\" install-desktop DESTDIR=\"$1\" PREFIX=/usr THUNARX=yes"
-        let result = try Tool("sh").run(["-c", line, Tool.root.path, folder.path])
+        let result = try Tool("sh").run(["-c", line, TestPrograms.root.path, folder.path])
         #expect(result.status == 0, "\(result.said)")
         let paths = try FileManager.default.subpathsOfDirectory(atPath: folder.path).map { "\(folder)/\($0)" }
         #expect(paths.contains { $0.hasSuffix("/thunarx-python/extensions/rankfs_menu.py") })

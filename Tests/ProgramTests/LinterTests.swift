@@ -9,8 +9,8 @@ import Testing
     @Test(.enabled(if: shell.isThere, "needs shellcheck")) func scriptsAreClean() throws {
         let tests = ["Clients", "Desktop", "FuzzTests", "MountTests/Recorded", "Packages", "Server"]
         let scripts = try ([".ci", "mount-helper/debian"] + tests.map { "Tests/\($0)" }).flatMap { place in
-            try FileManager.default.contentsOfDirectory(atPath: Tool.root.appending(path: place).path)
-                .map { Tool.root.appending(path: "\(place)/\($0)") }
+            try FileManager.default.contentsOfDirectory(atPath: TestPrograms.root.appending(path: place).path)
+                .map { TestPrograms.root.appending(path: "\(place)/\($0)") }
         }
         .filter { file in
             let text = (try? String(contentsOf: file, encoding: .utf8)) ?? ""
@@ -26,8 +26,8 @@ import Testing
         let folder = TemporaryFolder()
         try FileManager.default.createDirectory(atPath: "\(folder)/bin", withIntermediateDirectories: true)
         try FileManager.default.copyItem(atPath: "/usr/bin/true", toPath: "\(folder)/bin/rankfs")
-        let source = Tool.root.appending(path: "mount-helper")
-        let page = try String(contentsOf: Tool.root.appending(path: "SECURITY.md"), encoding: .utf8)
+        let source = TestPrograms.root.appending(path: "mount-helper")
+        let page = try String(contentsOf: TestPrograms.root.appending(path: "SECURITY.md"), encoding: .utf8)
         var files: [String] = []
         for row in page.matches(of: #/\| `(\S+@)\.service` \| (\d+)\.(\d) \|/#) {
             let file = folder.url.appending(path: "\(row.output.1).service")

@@ -39,9 +39,8 @@ import Glibc
     }
 
     @Test func ofSeveralMountsThatBeginOneGoesOn() throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "rankfs-place-\(UUID().uuidString)").path
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
-        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let scratch = TemporaryFolder()
+        let folder = scratch.path
         func prepare() throws -> MountPoint.Prepared { try MountPoint.prepare(folder, patience: .seconds(30)) { _ in } }
         var first: MountPoint.Prepared? = try prepare()
         let refusal = #expect(throws: ProgramError.self) { _ = try prepare() }
@@ -106,8 +105,8 @@ import Glibc
     }
 
     @Test func aNamedDirectoryBelongsToTheSourceThatUsedItFirst() throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "rankfs-place-\(UUID().uuidString)").path
-        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let scratch = TemporaryFolder()
+        let folder = "\(scratch)/place"
         var settings = Settings()
         settings.cacheDirectory = folder
         func place(_ source: SourceName) throws -> CachePlace { try CachePlace(settings, source: source, home: home) }
@@ -171,8 +170,8 @@ import Glibc
 
     /// A disk without room takes no note of the source; the note comes once it has.
     @Test func aDirectoryWithoutANoteIsNotedLater() throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "rankfs-place-\(UUID().uuidString)").path
-        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let scratch = TemporaryFolder()
+        let folder = "\(scratch)/place"
         var settings = Settings()
         settings.cacheDirectory = folder
         // In the way of the file that becomes the note.

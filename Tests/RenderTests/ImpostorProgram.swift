@@ -2,15 +2,15 @@ import Foundation
 import TestSupport
 
 /// A program in the place of `rankfs-render` that greets as it should and then answers as a test says.
-struct ImpostorProgram {
-    let path: String
+struct ImpostorProgram: Sendable {
+    private let folder = TemporaryFolder()
+    var path: String { "\(folder)/program" }
 
     /// - Parameters:
     ///   - answer: Python that writes to the socket `s`, after a job's first bytes have come.
     ///   - greeting: What it sends first.
     /// - Throws: What keeps it from being written.
     init(_ answer: String, greeting: [UInt8]) throws {
-        path = FileManager.default.temporaryDirectory.appending(path: "rankfs-impostor-\(UUID().uuidString)").path
         let script = """
             #!/usr/bin/python3 -IS
             import array, os, socket, struct, time
@@ -23,15 +23,6 @@ struct ImpostorProgram {
         // program that somebody writes cannot be run (ETXTBSY in execve(2)).
         let text = URL(filePath: path + ".text")
         try Data(script.utf8).write(to: text)
-        let install = SpawnedProcess()
-        install.executableURL = URL(filePath: "/usr/bin/install")
-        install.arguments = ["-m", "700", text.path, path]
-        try install.run()
-        install.waitUntilExit()
-        try FileManager.default.removeItem(at: text)
-    }
-
-    func remove() {
-        try? FileManager.default.removeItem(atPath: path)
+        try Tool("install").run(["-m", "700", text.path, path])
     }
 }

@@ -23,9 +23,9 @@ import Testing
         let still = try #require(JPEG.encode(Pixels(width: 240, height: 240), quality: 90))
         let names = (0..<frames).map { "\($0).jpg" }
         let archive = StoredArchive.packed(names.enumerated().map { ($1, $0 % 2 == 0 ? noise : still) })
-        let path = FileManager.default.temporaryDirectory.appending(path: "rankfs-\(UUID().uuidString).zip")
+        let folder = TemporaryFolder()
+        let path = folder.url.appending(path: "film.zip")
         try Data(archive).write(to: path)
-        defer { try? FileManager.default.removeItem(at: path) }
         let job = RenderJob.animation(
             .webP, frames: names.map { .init(file: $0, delay: 40) }, place: 0..<Int64(archive.count), bound: 64 << 20)
         return (job, try FileHandle(forReadingFrom: path))
@@ -146,9 +146,7 @@ import Testing
     ])
     func nonsenseIsAnErrorOfThatJob(answer: String, reason: String) async throws {
         let impostor = try ImpostorProgram(answer, greeting: Self.greeting)
-        defer { impostor.remove() }
-        let path = impostor.path
-        let renderer = Renderer(.init(program: { path }, atOnce: 2))
+        let renderer = Renderer(.init(program: { impostor.path }, atOnce: 2))
         defer { renderer.close() }
         let found = await error(renderer, thumbnails)
         #expect(found == .lost(reason) || found == .lost("ended at it"), "\(String(describing: found))")
@@ -162,10 +160,9 @@ import Testing
         let ends = Renderer(.init(program: { "/bin/true" }, atOnce: 2))
         #expect(await error(ends, thumbnails) == .unavailable("/bin/true ended before it was ready"))
         let impostor = try ImpostorProgram("", greeting: [16, 0, 0, 0] + [UInt8](repeating: 7, count: 16))
-        defer { impostor.remove() }
-        let path = impostor.path
-        let other = Renderer(.init(program: { path }, atOnce: 2))
-        #expect(await error(other, thumbnails) == .unavailable("\(path) answered nonsense before it was ready"))
+        let other = Renderer(.init(program: { impostor.path }, atOnce: 2))
+        #expect(
+            await error(other, thumbnails) == .unavailable("\(impostor.path) answered nonsense before it was ready"))
         for renderer in [renderer, ends, other] { renderer.close() }
     }
 

@@ -73,6 +73,11 @@ extension RankingSource {
     }
 }
 
+extension Failure {
+    /// The name of the case, without what it carries.
+    package var kind: String { String("\(self)".prefix { $0 != "(" }) }
+}
+
 /// Whether a failure is an answer that makes no sense, with the reason.
 package func isUnreadable(_ error: Failure?) -> Bool {
     if case .unreadable(let reason)? = error { !reason.isEmpty } else { false }

@@ -89,18 +89,10 @@ private enum Libraries {
 
     /// The addresses of paths in each spelling.
     static func write(_ paths: [String]) throws -> [[String]] {
-        let file = FileManager.default.temporaryDirectory.appending(path: "rankfs-names-\(UUID().uuidString)")
+        let folder = TemporaryFolder()
+        let file = folder.url.appending(path: "names")
         try JSONEncoder().encode(paths).write(to: file)
-        defer { try? FileManager.default.removeItem(at: file) }
-        let process = SpawnedProcess()
-        process.executableURL = URL(filePath: "/usr/bin/python3")
-        process.arguments = ["-c", script, file.path]
-        let pipe = Pipe()
-        process.standardOutput = pipe.fileHandleForWriting
-        process.standardError = .nullDevice
-        try process.run()
-        let output = try pipe.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        return try JSONDecoder().decode([[String]].self, from: output)
+        let written = try Tool("python3").run(["-c", script, file.path], hearsErrors: false)
+        return try JSONDecoder().decode([[String]].self, from: written.output)
     }
 }

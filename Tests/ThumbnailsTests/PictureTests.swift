@@ -77,23 +77,15 @@ import TestSupport
     /// Another program's decoder checks every checksum and tells the pixels.
     @Test func anotherProgramReadsIt() throws {
         let file = try #require(thumbnail.file(of: picture(256, 128)))
-        let path = FileManager.default.temporaryDirectory.appending(path: "rankfs-\(UUID().uuidString).png")
-        try Data(file).write(to: path)
-        defer { try? FileManager.default.removeItem(at: path) }
-        let process = SpawnedProcess()
-        process.executableURL = URL(filePath: "/usr/bin/ffmpeg")
-        process.arguments = [
-            "-v", "error", "-xerror", "-err_detect", "crccheck+explode", "-i", path.path, "-f", "rawvideo", "-pix_fmt",
-            "rgb24", "-",
-        ]
-        let pipe = Pipe()
-        process.standardOutput = pipe.fileHandleForWriting
-        try process.run()
-        let rows = pipe.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0)
-        #expect(rows.count == 128 * 64 * 3)
-        #expect(Array(rows.prefix(3)) == [200, 100, 50])
+        let folder = TemporaryFolder()
+        try Data(file).write(to: folder.url.appending(path: "a.png"))
+        let read = try Tool("ffmpeg").run([
+            "-v", "error", "-xerror", "-err_detect", "crccheck+explode", "-i", "\(folder)/a.png", "-f", "rawvideo",
+            "-pix_fmt", "rgb24", "-",
+        ])
+        #expect(read.status == 0)
+        #expect(read.output.count == 128 * 64 * 3)
+        #expect(Array(read.output.prefix(3)) == [200, 100, 50])
     }
 
     @Test func aThumbnailIsValidForOneStateOfOneFile() throws {

@@ -71,20 +71,9 @@ enum Kind: String, Sendable {
         switch result {
         case nil: fatalError("no result")
         case .success: self = .success
-        case .failure(.unreachable): self = .unreachable
-        case .failure(.timedOut): self = .timedOut
-        case .failure(.broken): self = .broken
-        case .failure(.invalidAnswer): self = .invalidAnswer
-        case .failure(.tooLarge): self = .tooLarge
-        case .failure(.redirectRefused): self = .redirectRefused
-        case .failure(.untrusted): self = .untrusted
-        case .failure(.unsendable): self = .unsendable
-        case .failure(.limited): self = .limited
-        case .failure(.turnedAway): self = .turnedAway
-        case .failure(.exhausted): self = .exhausted
-        case .failure(.offline): self = .offline
-        case .failure(.cancelled): self = .cancelled
-        case .failure(let other): fatalError("a transfer never fails so: \(other)")
+        case .failure(let failure):
+            guard let kind = Kind(rawValue: failure.kind) else { fatalError("a transfer never fails so: \(failure)") }
+            self = kind
         }
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import TestSupport
 
@@ -33,28 +34,15 @@ final class ScriptedServer: Sendable {
     }
 
     private let state = Watched(State())
-    private let listener: Int32
+    private let listener: FileHandle
     let port: UInt16
     var origin: String { "http://127.0.0.1:\(port)" }
 
     init() throws {
-        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = in_addr_t(INADDR_LOOPBACK).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let descriptor = listener
-        let status = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
-                bind(descriptor, generic, length) | listen(descriptor, 256) | getsockname(descriptor, generic, &length)
-            }
-        }
-        guard status == 0 else { throw ServerError() }
-        port = UInt16(bigEndian: address.sin_port)
+        let socket = try ListeningSocket(isBlocking: true)
+        (listener, port) = (socket.handle, socket.port)
         Self.thread { [self] in accept() }
     }
-
-    struct ServerError: Error {}
 
     /// What this path answers from now on.
     func script(_ path: String, _ steps: [Step]) {
@@ -86,7 +74,7 @@ final class ScriptedServer: Sendable {
             guard !state.stopped else { return }
             state.stopped = true
             for descriptor in state.open { shutdown(descriptor, Int32(SHUT_RDWR)) }
-            shutdown(listener, Int32(SHUT_RDWR))
+            shutdown(listener.fileDescriptor, Int32(SHUT_RDWR))
         }
     }
 
@@ -99,7 +87,7 @@ final class ScriptedServer: Sendable {
 
     private func accept() {
         while true {
-            let descriptor = Glibc.accept(listener, nil, nil)
+            let descriptor = Glibc.accept(listener.fileDescriptor, nil, nil)
             guard descriptor >= 0 else { break }
             var stopped = false
             state.withLock { state in
@@ -119,7 +107,7 @@ final class ScriptedServer: Sendable {
         state.withLock { state in
             // From here on `stop` has nothing to shut down, however accepting ended.
             state.stopped = true
-            _ = Glibc.close(listener)
+            try? listener.close()
         }
     }
 

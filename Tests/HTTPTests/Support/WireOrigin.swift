@@ -1,5 +1,4 @@
 import Foundation
-import Glibc
 import TestSupport
 
 /// The origin of Tests/Wire, which breaks HTTP/2 as it is told.
@@ -25,40 +24,13 @@ final class WireOrigin {
         var control: UInt16
     }
 
-    /// The process, started once for all tests; it ends with its input, which is this process's.
-    private final class Shared: Sendable {
-        let ports: Ports
-        private let process = SpawnedProcess()
-        private let input = Pipe()
-
-        init() throws {
-            guard let certificates = TestCertificates.shared, let python = Tool.path("python3") else {
-                throw Tool.Failure()
-            }
-            let script = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-                .deletingLastPathComponent().appending(path: "Wire/h2origin.py")
-            process.executableURL = URL(filePath: python)
-            process.arguments = [
-                script.path, "--certificate", certificates.path("good.pem"), "--key", certificates.path("good.key"),
-            ]
-            let output = Pipe()
-            process.standardInput = input.fileHandleForReading
-            process.standardOutput = output.fileHandleForWriting
-            process.standardError = FileHandle.nullDevice
-            try process.run()
-            var line = Data()
-            while line.last != UInt8(ascii: "\n") {
-                let more = output.fileHandleForReading.availableData
-                guard !more.isEmpty else { throw Tool.Failure() }
-                line += more
-            }
-            ports = try JSONDecoder().decode(Ports.self, from: line)
-        }
+    /// The process, started once for all tests; nil without the system's Python with its package h2, or without openssl.
+    private static let script = TestCertificates.shared.flatMap { certificates in
+        try? PythonScript(
+            "Wire/h2origin.py",
+            ["--certificate", certificates.path("good.pem"), "--key", certificates.path("good.key")])
     }
-
-    /// Nil without the system's Python with its package h2, or without openssl.
-    private static let shared = try? Shared()
-    static var isPossible: Bool { shared != nil }
+    static var isPossible: Bool { script != nil }
 
     let port: UInt16
     private let control: UInt16
@@ -66,10 +38,9 @@ final class WireOrigin {
 
     /// An origin with rules and memories of its own.
     init() throws {
-        guard let shared = Self.shared else { throw Tool.Failure() }
-        let body = Data(#"{"kind": "another"}"#.utf8)
-        let head = "POST /_wire HTTP/1.1\r\nContent-Length: \(body.count)\r\n\r\n"
-        let ports: Ports = try Self.exchange(head, body, control: shared.ports.control)
+        guard let script = Self.script else { throw Tool.Failure() }
+        let shared = try JSONDecoder().decode(Ports.self, from: script.greeting)
+        let ports: Ports = try Self.exchange(["--data-binary", #"{"kind": "another"}"#], control: shared.control)
         (port, control) = (ports.port, ports.control)
     }
 
@@ -77,8 +48,7 @@ final class WireOrigin {
     @discardableResult
     func tell(_ rule: [String: any Sendable]) throws -> Seen {
         let body = try JSONSerialization.data(withJSONObject: rule)
-        return try Self.exchange(
-            "POST /_wire HTTP/1.1\r\nContent-Length: \(body.count)\r\n\r\n", body, control: control)
+        return try Self.exchange(["--data-binary", String(decoding: body, as: UTF8.self)], control: control)
     }
 
     @discardableResult
@@ -88,33 +58,12 @@ final class WireOrigin {
         return try tell(rule)
     }
 
-    func seen() throws -> Seen {
-        try Self.exchange("GET /_wire HTTP/1.1\r\n\r\n", Data(), control: control)
-    }
+    func seen() throws -> Seen { try Self.exchange([], control: control) }
 
-    private static func exchange<Answer: Decodable>(_ head: String, _ body: Data, control: UInt16) throws -> Answer {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        defer { close(descriptor) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = in_addr_t(INADDR_LOOPBACK).bigEndian
-        address.sin_port = control.bigEndian
-        let connected = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
-                connect(descriptor, generic, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
-        let request = Data(head.utf8) + body
-        guard connected == 0,
-            request.withUnsafeBytes({ send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) })
-                == request.count
-        else { throw Tool.Failure() }
-        shutdown(descriptor, Int32(SHUT_WR))
-        var answer = Data()
-        var part = [UInt8](repeating: 0, count: 65_536)
-        while case let count = recv(descriptor, &part, part.count, 0), count > 0 { answer += part[..<count] }
-        guard let end = answer.firstRange(of: Data("\r\n\r\n".utf8)) else { throw Tool.Failure() }
-        return try JSONDecoder().decode(Answer.self, from: answer[end.upperBound...])
+    private static func exchange<Answer: Decodable>(_ arguments: [String], control: UInt16) throws -> Answer {
+        let answer = try Tool("curl").run(["-sf"] + arguments + ["http://127.0.0.1:\(control)/_wire"])
+        guard answer.status == 0 else { throw Tool.Failure() }
+        return try JSONDecoder().decode(Answer.self, from: answer.output)
     }
 
     /// The body of `/body/<length>`.

@@ -16,13 +16,8 @@ struct RecordedCache {
 
     static func unpack(_ name: String, into directory: String) throws {
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        let tar = Process()
-        tar.executableURL = URL(filePath: "/usr/bin/env")
-        tar.arguments = ["tar", "-xzf", folder.appending(path: "Recorded/\(name).tar.gz").path, "-C", directory]
-        try tar.run()
-        tar.waitUntilExit()
-        #expect(tar.terminationStatus == 0)
+        let archive = TestPrograms.root.appending(path: "Tests/ImageCacheTests/Recorded/\(name).tar.gz").path
+        #expect(try Tool("tar").run(["-xzf", archive, "-C", directory]).status == 0)
         // Only what was written since the machine started is gone on with.
         let store = try #require(try? Files.open("/proc/sys/kernel/random/boot_id", in: AT_FDCWD, O_RDONLY))
         defer { close(store) }

@@ -1,18 +1,17 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 extension MountSuite {
     /// Semantics: "Kept across upgrades".
     @Suite struct RecordedCacheTests {
         /// The folder of what `Recorded/record` left there.
-        private static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .appending(path: "Recorded")
+        private static let folder = TestPrograms.root.appending(path: "Tests/MountTests/Recorded")
 
         /// The versions that the change log calls released.
         private static func released() throws -> [String] {
-            let log = folder.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-                .appending(path: "CHANGELOG.md")
+            let log = TestPrograms.root.appending(path: "CHANGELOG.md")
             return try String(contentsOf: log, encoding: .utf8).split(separator: "\n").compactMap { line in
                 line.hasPrefix("## [") ? String(line.dropFirst(4).prefix { $0 != "]" }) : nil
             }

@@ -1,23 +1,26 @@
 import Foundation
+import TestSupport
 import Testing
 
 extension MountSuite {
     /// Keys of the tier's store that change while a machine is mounted, at a store that checks every signature
     /// (`Tests/Fleet/keys.py`).
     @Suite struct StoreKeyTests {
-        private let script: OrderedScript
+        private let script: PythonScript
         private let port: Int
 
         init() throws {
-            script = try OrderedScript("keys.py")
-            port = try #require(script.greeting["port"] as? Int)
+            script = try PythonScript("Fleet/keys.py")
+            port = try #require(JSONDecoder().decode([String: Int].self, from: script.greeting)["port"])
         }
 
         private func set(_ id: String, _ token: String?, _ code: String = "InvalidAccessKeyId") throws {
             try script.tell(["id": id, "secret": "s/\(id)", "token": token ?? NSNull(), "code": code])
         }
 
-        private func count(_ match: String) throws -> Int { Int(try script.tell(["count": match])) ?? 0 }
+        private func count(_ match: String) throws -> Int {
+            try JSONDecoder().decode(Int.self, from: script.tell(["count": match]))
+        }
 
         private func write(_ text: String, to path: String, mode: mode_t = 0o600) throws {
             try Data(text.utf8).write(to: URL(filePath: path), options: .atomic)
@@ -52,7 +55,6 @@ extension MountSuite {
             _ body: @escaping @Sendable (Workplace, OriginProcess, _ keys: String) throws -> Void
         ) async throws {
             try await withWorkplace { workplace in
-                defer { script.end() }
                 let keys = workplace.directory.appending(path: "keys").path
                 try set("AK1", nil)
                 try write(lines("AK1"), to: keys)
@@ -116,7 +118,6 @@ extension MountSuite {
 
         @Test func aProgramGivesKeysThatEnd() async throws {
             try await withWorkplace { workplace in
-                defer { script.end() }
                 let origin = try OriginProcess(workplace)
                 let place = workplace.directory.path
                 try write(
@@ -146,7 +147,6 @@ extension MountSuite {
         @Test(arguments: ["instance", "container"])
         func aRoleGivesKeysForAmazonsStoreAlone(_ kind: String) async throws {
             try await withWorkplace { workplace in
-                defer { script.end() }
                 try set("ROLE", "token")
                 let proxy = "proxy=http://127.0.0.1:\(port)"
                 let variables =

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 extension MountSuite {
@@ -30,7 +31,7 @@ extension MountSuite {
                 let bytes = try read("\(before.day())/\(names[0])").get()
                 #expect(before.unmount())
 
-                let options = try Self.options(of: kind, workplace)
+                let options = try Self.options(of: kind)
                 let mount = try Mount(workplace, of: origin, options: options + ["timeout=20"], named: "again")
                 #expect(try mount.names(mount.day()) == names)
                 #expect(try read("\(mount.day())/\(names[0])").get() == bytes)
@@ -76,18 +77,12 @@ extension MountSuite {
         }
 
         /// Options that lead a mount into trouble.
-        private static func options(of kind: Kind, _ workplace: Workplace) throws -> [String] {
+        private static func options(of kind: Kind) throws -> [String] {
             switch kind {
             case .nameless: return ["api_url=https://nowhere.invalid", "image_url=https://nowhere.invalid"]
             // No program listens there.
             case .withoutProxy: return ["proxy=http://127.0.0.1:1"]
-            case .stranger:
-                let authority = workplace.directory.appending(path: "stranger.pem").path
-                let made = try workplace.run(
-                    "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-                    "-subj", "/CN=rankfs test stranger", "-keyout", "\(authority).key", "-out", authority)
-                guard made.status == 0 else { throw Failure("openssl: \(made.errors)") }
-                return ["ca_file=\(authority)"]
+            case .stranger: return ["ca_file=\(try TestCertificates.made().stranger)"]
             }
         }
     }

@@ -1,11 +1,11 @@
 import Foundation
+import TestSupport
 import Testing
 
 extension MountSuite {
     /// An independent client, Tests/Clients/visitor.py, parses what the origin says and downloads; the mounts show the same.
     @Suite struct ClientTests {
-        private static let clients = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appending(path: "Clients").path
+        private static let clients = TestPrograms.root.appending(path: "Tests/Clients").path
 
         @Test func anIndependentClientAgreesWithTheMount() async throws {
             try await withOrigin { workplace, origin in

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 extension MountSuite {
@@ -80,9 +81,7 @@ extension MountSuite {
         ]
 
         @Test func everySentenceOfTheTableIsSaid() async throws {
-            let page = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-                .deletingLastPathComponent().deletingLastPathComponent()
-                .appending(path: "Sources/rankfs/Documentation.docc/GettingStarted.md")
+            let page = TestPrograms.root.appending(path: "Sources/rankfs/Documentation.docc/GettingStarted.md")
             let table = try String(contentsOf: page, encoding: .utf8).split(separator: "\n")
                 .filter { $0.hasPrefix("| ") }.dropFirst(2)
                 .map { $0.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) } }

@@ -1,5 +1,6 @@
 import CLinux
 import Foundation
+import TestSupport
 import Testing
 
 extension MountSuite {
@@ -110,7 +111,7 @@ extension MountSuite {
                 let program = workplace.directory.appending(path: "program").path
                 try FileManager.default.copyItem(atPath: Workplace.rankfs, toPath: program)
                 let origin = workplace.directory.appending(path: "rankfs-origin").path
-                try FileManager.default.copyItem(atPath: "\(Workplace.programs)/rankfs-origin", toPath: origin)
+                try FileManager.default.copyItem(atPath: "\(TestPrograms.directory)/rankfs-origin", toPath: origin)
                 let helper = workplace.directory.appending(path: "fusermount3").path
                 try "#!/bin/sh\necho 'fusermount3: failed to open /etc/mtab: No such file or directory' >&2\nexit 1\n"
                     .write(toFile: helper, atomically: true, encoding: .utf8)

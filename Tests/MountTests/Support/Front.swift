@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 
 /// How a mount reaches an origin.
 enum Wire: String, CaseIterable, Sendable {
@@ -25,16 +26,14 @@ final class Front {
     init(_ workplace: Workplace, of address: String) throws {
         self.workplace = workplace
         folder = try workplace.folder("front-\(UUID().uuidString)")
-        try TestCertificate.write(to: folder)
-        authority = "\(folder)/authority.pem"
-        let (socket, port) = try listeningSocket()
-        url = "https://127.0.0.1:\(port)"
-        try Self.configuration(port: port, address: address).write(
+        let certificates = try TestCertificates.made()
+        authority = certificates.authority
+        let socket = try ListeningSocket()
+        url = "https://127.0.0.1:\(socket.port)"
+        try Self.configuration(port: socket.port, address: address, certificates).write(
             toFile: "\(folder)/nginx.conf", atomically: true, encoding: .utf8)
         // nginx inherits the listening socket, as its standard input: nobody can take the port in between.
-        child = try Self.start(folder, workplace, socket: socket)
-        // Or the kernel would still take connections when nginx is gone.
-        try socket.close()
+        child = try Self.start(folder, workplace, socket: socket.handle)
     }
 
     /// Connections are refused from now on, and those there are end.
@@ -79,7 +78,9 @@ final class Front {
         return child
     }
 
-    private static func configuration(port: UInt16, address: String) -> String {
+    private static func configuration(
+        port: UInt16, address: String, _ certificates: TestCertificates
+    ) -> String {
         """
         daemon off;
         pid pid;
@@ -92,8 +93,8 @@ final class Front {
             client_body_temp_path a; proxy_temp_path b; fastcgi_temp_path c; uwsgi_temp_path d; scgi_temp_path e;
             server {
                 listen 127.0.0.1:\(port) ssl http2;
-                ssl_certificate leaf.pem;
-                ssl_certificate_key leaf.pem;
+                ssl_certificate \(certificates.path("good.pem"));
+                ssl_certificate_key \(certificates.path("good.key"));
                 location / {
                     proxy_pass \(address);
                     proxy_http_version 1.1;
@@ -110,27 +111,4 @@ final class Front {
         }
         """
     }
-}
-
-/// A socket that listens on a free port of 127.0.0.1.
-private func listeningSocket() throws -> (FileHandle, port: UInt16) {
-    // nginx leaves a socket that it inherits as it is: while two workers share it, as after a reload, one would sleep in accept(2)
-    // until the next connection, with all that it serves.
-    let kind = [SOCK_STREAM, SOCK_CLOEXEC, SOCK_NONBLOCK].reduce(0) { $0 | Int32($1.rawValue) }
-    let descriptor = socket(AF_INET, kind, 0)
-    let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-    // What nginx has ended keeps the port for a minute (TIME_WAIT): who listens again after it may have it nevertheless.
-    var reuses: Int32 = 1
-    setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &reuses, socklen_t(MemoryLayout<Int32>.size))
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = in_addr_t(INADDR_LOOPBACK).bigEndian
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let status = withUnsafeMutablePointer(to: &address) { pointer in
-        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
-            bind(descriptor, generic, length) | listen(descriptor, 511) | getsockname(descriptor, generic, &length)
-        }
-    }
-    guard descriptor >= 0, status == 0 else { throw Failure("no port is free: \(String(cString: strerror(errno)))") }
-    return (handle, UInt16(bigEndian: address.sin_port))
 }

@@ -1,34 +1,28 @@
 import Foundation
+import TestSupport
 
 /// `Tests/Wire/h2origin.py` before an origin: it speaks HTTP/2 and breaks it as it is told.
 final class ScriptedFront {
     /// The options that lead a mount there, past where others lead it.
     let mountOptions: String
     private let workplace: Workplace
+    private let script: PythonScript
     private let control: String
-    /// The script ends when this is closed, so that it outlives no test.
-    private let life = Pipe()
 
     init(_ workplace: Workplace, before origin: OriginProcess) throws {
         self.workplace = workplace
-        let folder = try TestCertificate.write(to: workplace.folder("scripted"))
-        let script = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appending(path: "Wire/h2origin.py").path
-        // Debian's python3, which has its modules.
-        let child = try workplace.start(
-            "/usr/bin/python3",
+        let certificates = try TestCertificates.made()
+        script = try PythonScript(
+            "Wire/h2origin.py",
             [
-                script, "--certificate", "\(folder)/leaf.pem", "--key", "\(folder)/leaf.pem", "--upstream",
+                "--certificate", certificates.path("good.pem"), "--key", certificates.path("good.key"), "--upstream",
                 origin.direct,
-            ],
-            input: life.fileHandleForReading)
-        guard poll({ child.outputText.hasSuffix("}\n") || !child.process.isRunning }),
-            let ports = try JSONSerialization.jsonObject(with: Data(child.outputText.utf8)) as? [String: Int],
-            let port = ports["port"], let controlPort = ports["control"]
-        else { throw Failure("h2origin.py did not start: \(child.errorText)") }
+            ])
+        let ports = try JSONSerialization.jsonObject(with: script.greeting) as? [String: Int] ?? [:]
+        guard let port = ports["port"], let controlPort = ports["control"] else { throw Failure("no ports") }
         control = "http://127.0.0.1:\(controlPort)/_wire"
         let url = "https://127.0.0.1:\(port)"
-        mountOptions = "api_url=\(url),image_url=\(url),ca_file=\(folder)/authority.pem"
+        mountOptions = "api_url=\(url),image_url=\(url),ca_file=\(certificates.authority)"
     }
 
     /// Gives it rules and commands, one JSON object each.

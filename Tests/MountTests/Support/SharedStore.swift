@@ -7,7 +7,7 @@ import TestSupport
 /// Each test has a prefix of its own. The script ends, and the store with it, when this process does.
 final class SharedStore: @unchecked Sendable {
     // @unchecked: mount tests run one after the other, each on one thread.
-    private let script: OrderedScript
+    private let script: PythonScript
     private let port: Int
     let secret: String
     private let key: String
@@ -27,14 +27,15 @@ final class SharedStore: @unchecked Sendable {
     private init() throws {
         let named =
             ProcessInfo.processInfo.environment["WEED"]
-            ?? OrderedScript.root.appending(path: ".build/store/bin/weed").path
+            ?? TestPrograms.root.appending(path: ".build/store/bin/weed").path
         guard FileManager.default.isExecutableFile(atPath: named) else {
             throw Failure("there is no SeaweedFS at \(named); `make setup-test` installs it, WEED names another one")
         }
         let directory = FileManager.default.temporaryDirectory.appending(path: "rankfs-store-\(UUID().uuidString)").path
-        script = try OrderedScript("store.py", ["--weed", named, "--directory", directory])
-        guard let port = script.greeting["port"] as? Int, let key = script.greeting["key"] as? String,
-            let secret = script.greeting["secret"] as? String
+        script = try PythonScript("Fleet/store.py", ["--weed", named, "--directory", directory])
+        let greeting = try JSONSerialization.jsonObject(with: script.greeting) as? [String: Any] ?? [:]
+        guard let port = greeting["port"] as? Int, let key = greeting["key"] as? String,
+            let secret = greeting["secret"] as? String
         else { throw Failure("store.py did not start") }
         (self.port, self.key, self.secret) = (port, key, secret)
     }
@@ -58,7 +59,7 @@ final class SharedStore: @unchecked Sendable {
 
     /// How many requests passed the relay that begin so.
     func count(_ match: String) throws -> Int {
-        Int(try script.tell(["count": match])) ?? 0
+        try JSONDecoder().decode(Int.self, from: script.tell(["count": match]))
     }
 }
 
@@ -111,55 +112,12 @@ func withStore(
     }
 }
 
-/// A program of `Tests/Fleet` that takes orders as lines of JSON, answers each with a line, and ends with this process.
-final class OrderedScript: @unchecked Sendable {
-    // @unchecked: mount tests run one after the other, each on one thread.
-    static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent()
-
-    private let process = SpawnedProcess()
-    private let orders = Pipe()
-    private let answers = Pipe()
-    private let name: String
-    /// Its first line.
-    let greeting: [String: Any]
-
-    init(_ name: String, _ arguments: [String] = []) throws {
-        self.name = name
-        process.executableURL = URL(filePath: "/usr/bin/python3")
-        process.arguments = [Self.root.appending(path: "Tests/Fleet/\(name)").path] + arguments
-        process.standardInput = orders.fileHandleForReading
-        process.standardOutput = answers.fileHandleForWriting
-        try process.run()
-        let line = Self.line(from: answers.fileHandleForReading)
-        greeting = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any] ?? [:]
-    }
-
-    /// Closes its input, with which it ends.
-    func end() { try? orders.fileHandleForWriting.close() }
-
-    @discardableResult
-    func tell(_ order: [String: Any]) throws -> String {
-        let data = try JSONSerialization.data(withJSONObject: order)
-        try orders.fileHandleForWriting.write(contentsOf: data + Data("\n".utf8))
-        let line = Self.line(from: answers.fileHandleForReading)
-        guard !line.isEmpty else { throw Failure("\(name) has ended") }
-        return line
-    }
-
-    private static func line(from handle: FileHandle) -> String {
-        var bytes: [UInt8] = []
-        while let byte = try? handle.read(upToCount: 1), let first = byte.first, first != 10 { bytes.append(first) }
-        return String(decoding: bytes, as: UTF8.self)
-    }
-}
-
 extension Workplace {
     /// The variables of a process with a clock of its own, as a variable of `Tests/Fleet/clock.c` describes it.
     func clock(_ name: String, _ value: String) throws -> [String: String] {
         let library = directory.appending(path: "clock.so").path
         if !FileManager.default.fileExists(atPath: library) {
-            let source = OrderedScript.root.appending(path: "Tests/Fleet/clock.c").path
+            let source = TestPrograms.root.appending(path: "Tests/Fleet/clock.c").path
             let built = try run("clang", "-shared", "-fPIC", "-O1", "-o", library, source)
             guard built.status == 0 else { throw Failure("clock.c: \(built.errors)") }
         }

@@ -1,6 +1,8 @@
+import TestSupport
+
 /// `Tests/Wire/thumbnails.py`, which finds thumbnails as other programs do, and holds them against the specification.
 enum Thumbnails {
-    private static let script = OrderedScript.root.appending(path: "Tests/Wire/thumbnails.py").path
+    private static let script = TestPrograms.root.appending(path: "Tests/Wire/thumbnails.py").path
 
     /// Finds those of files in the home that the mount writes to.
     static func own(_ files: [String], _ workplace: Workplace) throws -> Output {

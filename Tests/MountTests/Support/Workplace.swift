@@ -1,5 +1,6 @@
 import CLinux
 import Foundation
+import TestSupport
 
 /// A directory of one test with the processes and mounts made in it; `close` ends them all.
 final class Workplace: @unchecked Sendable {
@@ -15,23 +16,13 @@ final class Workplace: @unchecked Sendable {
             at: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o755])
     }
 
-    /// Where the programs under test are: beside the test bundle, or where `TEST_PROGRAMS` says.
-    static let programs: String = ProcessInfo.processInfo.environment["TEST_PROGRAMS"] ?? besideTests
-
     /// The program under test.
-    static let rankfs = "\(programs)/rankfs"
-
-    /// Where SwiftPM puts programs that are parts of tests: beside their bundle.
-    static let besideTests = URL(filePath: CommandLine.arguments[0]).resolvingSymlinksInPath()
-        .deletingLastPathComponent().path
-
-    static let payloads = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().appending(path: "PixivTests/Payloads").path
+    static let rankfs = "\(TestPrograms.directory)/rankfs"
 
     func start(
         _ program: String, _ arguments: [String], environment: [String: String]? = nil, input: FileHandle? = nil
     ) throws -> Child {
-        let path = program.hasPrefix("/") ? program : "\(Self.programs)/\(program)"
+        let path = program.hasPrefix("/") ? program : "\(TestPrograms.directory)/\(program)"
         let child = try Child(path, arguments, environment: environment, input: input, in: directory)
         children.append(child)
         return child

@@ -1,12 +1,14 @@
 import Foundation
+import TestSupport
 import Testing
 
 extension MountSuite {
     /// Real input, a recorded day of the real service, replayed; Semantics: "Extended attributes".
     @Suite struct ReplayTests {
         @Test func aRecordedDayIsShownAsRecorded() async throws {
-            try await withMount(origin: ["--replay", Workplace.payloads]) { workplace, origin, mount in
-                let recording = "\(Workplace.payloads)/web-ranking/CWHer-PixivCrawler-daily-all-20220501-p1.json"
+            let payloads = TestPrograms.root.appending(path: "Tests/PixivTests/Payloads").path
+            try await withMount(origin: ["--replay", payloads]) { workplace, origin, mount in
+                let recording = "\(payloads)/web-ranking/CWHer-PixivCrawler-daily-all-20220501-p1.json"
                 let answer =
                     try JSONSerialization.jsonObject(with: Data(contentsOf: URL(filePath: recording))) as? [String: Any]
                 let contents = try #require(answer?["contents"] as? [[String: Any]])

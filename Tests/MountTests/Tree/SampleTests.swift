@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 extension MountSuite {
@@ -9,7 +10,7 @@ extension MountSuite {
                 let mountPoint = try workplace.folder("mount")
                 workplace.willMount(at: mountPoint)
                 let child = try workplace.start(
-                    "\(Workplace.besideTests)/sample-mount", [mountPoint, try workplace.folder("cache")])
+                    "\(TestPrograms.besideTests)/sample-mount", [mountPoint, try workplace.folder("cache")])
                 guard poll({ child.outputText == "ready\n" || !child.process.isRunning }) else {
                     throw Failure("not mounted: \(child.errorText)")
                 }

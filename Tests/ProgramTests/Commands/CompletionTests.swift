@@ -5,10 +5,10 @@ import Testing
 @testable import rankfs
 
 /// Runs a shell on a script in a file and returns its exit status and what it printed.
-private func run(_ shell: String, _ flags: [String], script: String) throws -> (status: Int32, said: String) {
-    let file = FileManager.default.temporaryDirectory.appending(path: "rankfs-\(UUID().uuidString)")
+private func run(_ shell: String, _ flags: [String], script: String) throws -> Tool.Outcome {
+    let folder = TemporaryFolder()
+    let file = folder.url.appending(path: "script")
     try script.write(to: file, atomically: true, encoding: .utf8)
-    defer { try? FileManager.default.removeItem(at: file) }
     return try Tool(shell).run(flags + [file.path])
 }
 

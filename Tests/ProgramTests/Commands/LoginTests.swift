@@ -2,6 +2,7 @@ import Foundation
 import HTTP
 import Pixiv
 import Sourcing
+import TestSupport
 import Testing
 
 @testable import rankfs
@@ -97,8 +98,8 @@ private let cookie = "123_" + secret
     }
 
     @Test func theDirectoryBecomesPrivate() throws {
-        let directory = NSTemporaryDirectory() + "rankfs-login-\(UUID().uuidString)"
-        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let scratch = TemporaryFolder()
+        let directory = scratch.path
         try FileManager.default.createDirectory(
             atPath: directory + "/rankfs", withIntermediateDirectories: true, attributes: [.posixPermissions: 0o755])
         for file in ["/rankfs/session", "/other/rankfs/session"] {

@@ -1,11 +1,12 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import rankfs
 
 /// The manual pages say what the tables say.
 @Suite struct ManualTests {
-    private static let directory = Tool.root.appending(path: "mount-helper/man")
+    private static let directory = TestPrograms.root.appending(path: "mount-helper/man")
 
     private static func page(_ name: String) throws -> String {
         try String(contentsOf: directory.appending(path: name), encoding: .utf8)

@@ -2,15 +2,14 @@ import Foundation
 @testable import HTTP
 import Rankings
 import Sourcing
+import TestSupport
 import Testing
 
-@testable import Origin
 @testable import rankfs
 
-/// What `rankfs doctor --service --record` keeps: over every recorded answer there is, and what the embedded origin says.
+/// What `rankfs doctor --service --record` keeps: over every recorded answer there is.
 @Suite(.timeLimit(.minutes(2))) struct RecordingTests {
-    private static let tests = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent()
+    private static let tests = TestPrograms.root.appending(path: "Tests")
 
     struct Answer: Sendable, CustomTestStringConvertible {
         let source: String
@@ -32,41 +31,13 @@ import Testing
         }
     }
 
-    private static func served() throws -> [Answer] {
-        let asked: [(Origin.Service, String, [String])] = [
-            (
-                .pixiv, "pixiv",
-                [
-                    "/ranking.php?format=json&mode=daily&p=1", "/ajax/illust/900600006", "/ajax/illust/900600006/pages",
-                    "/ajax/user/1001?full=1", "/ajax/user/1001/profile/all", "/ajax/illust/5",
-                    "/ajax/search/artworks/%E9%A2%A8%E6%99%AF?p=1", "/ajax/user/1000/illusts/bookmarks?limit=9",
-                ]
-            ),
-            (.danbooru, "danbooru", ["/posts.json?tags=date:2024-04-30&limit=50"]),
-            (.yandere, "yandere", ["/post.json?api_version=2&include_tags=1&tags=date:2024-04-30&limit=50"]),
-        ]
-        var answers: [Answer] = []
-        for (service, source, paths) in asked {
-            var configuration = OriginConfiguration { 1_714_600_000 }
-            configuration.service = service
-            let origin = try OriginService(configuration)
-            for path in paths {
-                let cookies = source == "pixiv" ? ["cookie": "PHPSESSID=1000_visitorsecret"] : [:]
-                let request = Request(target: path, headers: cookies)
-                guard case .bytes(let bytes) = origin.answer(request).body else { continue }
-                answers.append(Answer(source: source, name: path, bytes: bytes))
-            }
-        }
-        return answers
-    }
-
     private func recording(_ source: String) throws -> AnswerRecording {
         let plugIn = try #require(SourceRegistry.all.first { $0.description.name == source })
         return AnswerRecording(plugIn.description, vocabulary: plugIn.vocabulary)
     }
 
     @Test func nothingOfAnybodyIsInARecordedAnswer() throws {
-        let answers = try Self.recorded() + Self.served()
+        let answers = Self.recorded()
         #expect(answers.count > 40)
         for answer in answers {
             guard let before = try? JSONReader.read(answer.bytes) else { continue }
@@ -226,8 +197,8 @@ import Testing
     }
 
     @Test func theFolderIsItsUsersAloneAndEmptyBefore() throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "rankfs-record-\(UUID().uuidString)").path
-        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let scratch = TemporaryFolder()
+        let folder = "\(scratch)/record"
         try ServiceReport.makeFolder(folder)
         let request = HTTPRequest(url: "https://www.pixiv.net/", transferClass: .metadata, deadline: .now, bodyLimit: 9)
         try ServiceReport.record([(request, .failure(.offline))], in: folder, try recording("pixiv"), source: "pixiv")

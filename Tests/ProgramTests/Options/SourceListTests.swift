@@ -1,5 +1,6 @@
 import Foundation
 import Sourcing
+import TestSupport
 import Testing
 
 @testable import rankfs
@@ -14,14 +15,16 @@ import Testing
 
     @Test(arguments: ["rankfs.1", "mount.rankfs.8"])
     func manualsNameThem(page: String) throws {
-        let text = try String(contentsOf: Tool.root.appending(path: "mount-helper/man/\(page)"), encoding: .utf8)
+        let text = try String(
+            contentsOf: TestPrograms.root.appending(path: "mount-helper/man/\(page)"), encoding: .utf8)
         for source in SourceName.all { #expect(text.contains(".Cm \(source.rawValue)")) }
     }
 
     /// The page of the documentation is made of the descriptions; help names what differs.
     @Test func theDocumentationHasTheTableOfSources() throws {
         let page = try String(
-            contentsOf: Tool.root.appending(path: "Sources/rankfs/Documentation.docc/Sources.md"), encoding: .utf8)
+            contentsOf: TestPrograms.root.appending(path: "Sources/rankfs/Documentation.docc/Sources.md"),
+            encoding: .utf8)
         #expect(page.contains("\n\(SourcesPage.table)\n"), "write this:\n\(SourcesPage.table)")
         let help = Command.mount.details
         for source in SourceRegistry.all.map(\.description) {

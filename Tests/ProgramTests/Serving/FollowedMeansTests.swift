@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import rankfs
@@ -8,8 +9,8 @@ import Testing
     /// What cannot be read tells nothing: neither another name nor that there is none.
     @Test(arguments: ["user_agent", "user_agent = Mine/2.0\nnonsense", "user_agent = ü", nil])
     func aMistakeInTheFileChangesNothing(text: String?) throws {
-        let path = FileManager.default.temporaryDirectory.appending(path: "rankfs-means-\(UUID().uuidString)").path
-        defer { try? FileManager.default.removeItem(atPath: path) }
+        let folder = TemporaryFolder()
+        let path = "\(folder)/rankfs.conf"
         func write(_ text: String) throws { try text.write(toFile: path, atomically: true, encoding: .utf8) }
         try write("user_agent = Mine/1.0\n")
         let means = FollowedMeans(

@@ -22,6 +22,14 @@ package struct TestCertificates: Sendable {
     /// Nil where there is no openssl.
     package static let shared: TestCertificates? = try? TestCertificates()
 
+    /// Those that are made once for all tests.
+    ///
+    /// - Throws: ``Tool/Failure`` where there is no openssl.
+    package static func made() throws -> TestCertificates {
+        guard let shared else { throw Tool.Failure() }
+        return shared
+    }
+
     package func path(_ name: String) -> String { directory.appending(path: name).path }
 
     private init() throws {
@@ -29,19 +37,21 @@ package struct TestCertificates: Sendable {
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         LeftAtExit.remove(directory.path)
         for name in ["authority", "stranger"] {
-            try openssl(
+            try openssl([
                 "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
                 "-subj", "/CN=rankfs test \(name)", "-addext", "keyUsage=critical,keyCertSign,cRLSign", "-keyout",
-                path("\(name).key"), "-out", path("\(name).pem"))
+                path("\(name).key"), "-out", path("\(name).pem"),
+            ])
         }
         for leaf in Leaf.allCases {
             let names = leaf == .elsewhere ? "DNS:elsewhere.example" : "DNS:localhost,IP:127.0.0.1"
             // Python from 3.13 on wants to know what a key is for, and whose.
             let use = "basicConstraints=critical,CA:FALSE\nauthorityKeyIdentifier=keyid\n"
             try Data("\(use)subjectAltName=\(names)\n".utf8).write(to: URL(filePath: path("\(leaf).ext")))
-            try openssl(
+            try openssl([
                 "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj", "/CN=\(leaf)",
-                "-keyout", path("\(leaf).key"), "-out", path("\(leaf).csr"))
+                "-keyout", path("\(leaf).key"), "-out", path("\(leaf).csr"),
+            ])
             try sign(leaf)
         }
     }
@@ -69,40 +79,14 @@ package struct TestCertificates: Sendable {
             commonName = supplied
             """
         try Data(configuration.utf8).write(to: URL(filePath: path("ca.conf")))
-        try Tool.run(
-            "openssl",
+        try openssl(
             [
                 "ca", "-batch", "-config", path("ca.conf"), "-cert", authority, "-keyfile", path("authority.key"),
                 "-in", path("\(leaf).csr"), "-extfile", path("\(leaf).ext"), "-out", path("\(leaf).pem"), "-notext",
             ] + times)
     }
 
-    private func openssl(_ arguments: String...) throws {
-        try Tool.run("openssl", arguments)
-    }
-}
-
-/// Programs that a machine may lack.
-package enum Tool {
-    package struct Failure: Error {
-        package init() {}
-    }
-
-    package static func path(_ name: String) -> String? {
-        ["/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"].map { "\($0)/\(name)" }
-            .first { FileManager.default.isExecutableFile(atPath: $0) }
-    }
-
-    /// Runs a short command to its end.
-    package static func run(_ name: String, _ arguments: [String]) throws {
-        guard let path = path(name) else { throw Failure() }
-        let process = SpawnedProcess()
-        process.executableURL = URL(filePath: path)
-        process.arguments = arguments
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else { throw Failure() }
+    private func openssl(_ arguments: [String]) throws {
+        guard try Tool("openssl").run(arguments).status == 0 else { throw Tool.Failure() }
     }
 }
