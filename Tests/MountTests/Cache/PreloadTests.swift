@@ -59,14 +59,14 @@ extension MountSuite {
         }
 
         @Test(arguments: Service.kinds) func aReaderOfAWaitingPreloadGoesFirst(service: Service) async throws {
-            try await withWorkplace { workplace in
-                // Originals are larger.
-                let rate = service.isProven ? "500000" : "150000"
-                let origin = try OriginProcess(workplace, ["--rate", rate, "--no-chunked"], service: service)
-                // Two connections leave one to preloads: the third picture has to wait for the second.
-                let mount = try Mount(workplace, of: origin, options: ["connections=2"])
+            // Two connections leave one to preloads: the third picture has to wait for the second, which takes seconds.
+            try await withMount(service, origin: ["--no-chunked"], options: ["connections=2"]) {
+                workplace, origin, mount in
                 let shown = try mount.pictures(3, of: origin)
                 let pictures = shown.map(\.entry.picture)
+                let length = try origin.lengths(of: shown.map(\.entry), in: workplace)[pictures[1]] ?? 0
+                let slow = FaultKind("slow", "\"action\":\"slow\",\"rate\":\(length / 5)")
+                try origin.spoil([slow.rule(pictures[1], method: "GET")], in: workplace)
                 _ = try read(shown[0].path).get()
                 #expect(poll { state(of: shown[1].path)?.hasPrefix("downloading") == true })
                 #expect(state(of: shown[2].path) == "queued")

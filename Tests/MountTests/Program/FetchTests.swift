@@ -122,13 +122,18 @@ extension MountSuite {
         }
 
         @Test(arguments: Service.kinds) func aKilledFetchGoesOn(service: Service) async throws {
-            try await withMount(service, origin: ["--rate", "1500000"], options: ["top=16", "prefetch=0"]) {
-                workplace, origin, mount in
+            try await withOrigin(service) { workplace, origin in
+                let options = ["top=16", "prefetch=0"]
+                let mount = try Mount(workplace, of: origin, options: options)
                 let folder = workplace.directory.appending(path: "out").path
                 let target = "\(folder)/ranking/\(service.daily)/\(Mount.day)"
-                let child = try workplace.start("rankfs", ["fetch", mount.day(), "--to", folder])
+                let pictures = try mount.pictures(of: origin)
                 // In the middle: some files are whole, and one is not.
-                let partial = { files(below: target).contains { $0.hasSuffix(".part") } }
+                let last = try #require(pictures.last)
+                try origin.spoil([FaultKind("stallbody").rule(last.entry.picture, method: "GET")], in: workplace)
+                let child = try workplace.start("rankfs", ["fetch", mount.day(), "--to", folder])
+                let part = ".\(URL(filePath: last.path).lastPathComponent).part"
+                let partial = { files(below: target).contains(part) }
                 #expect(poll { files(below: target).contains { !$0.hasSuffix(".part") } && partial() })
                 child.signal(SIGKILL)
                 _ = child.wait()
@@ -136,10 +141,13 @@ extension MountSuite {
                 let whole = files(below: target).filter { !$0.hasSuffix(".part") }
                 let inodes = try whole.map { try status(of: "\(target)/\($0)").st_ino }
 
-                let again = try fetch(workplace, mount.day(), "--to", folder)
+                // What does not come is left with the mount.
+                #expect(mount.unmount())
+                try origin.spoil([], in: workplace)
+                let another = try Mount(workplace, of: origin, options: options)
+                let again = try fetch(workplace, another.day(), "--to", folder)
                 #expect(again.status == 0, "\(again.output)\(again.errors)")
                 #expect(try whole.map { try status(of: "\(target)/\($0)").st_ino } == inodes, "whole files stay")
-                let pictures = try mount.pictures(of: origin)
                 #expect(files(below: target) == Set(pictures.map { URL(filePath: $0.path).lastPathComponent }))
                 for (path, entry) in pictures {
                     let copy = path.replacing(mount.path, with: folder)
