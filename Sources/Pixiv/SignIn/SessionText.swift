@@ -52,7 +52,7 @@ package enum SessionText {
     /// Whether a word may be a cookie rather than the name of a file.
     package static func looksLikeCookie(_ word: String) -> Bool {
         word.uppercased().contains(SessionCookie.name + "=")
-            || word.split(whereSeparator: { "=,;: \"'".contains($0) }).contains { part in
+            || word.split(whereSeparator: { "=,;: \"'\t\u{FEFF}".contains($0) }).contains { part in
                 let secret = part.utf8.drop { $0.isDigit }.dropFirst()
                 return SessionCookie(part) != nil && secret.count >= shortestEvident
                     && secret.allSatisfy { $0.isDigit || $0.isLetter }

@@ -150,7 +150,10 @@ struct SessionTextTests {
 
     @Test("words that may be cookies are told from names of files")
     func words() {
-        for word in [value, "PHPSESSID=\(value)", "PHPSESSID=abc", "phpsessid=x", "Cookie: PHPSESSID=1"] {
+        for word in [
+            value, "\(value)\u{FEFF}", "\(value)\t", "PHPSESSID=\(value)", "PHPSESSID=abc", "phpsessid=x",
+            "Cookie: PHPSESSID=1",
+        ] {
             #expect(SessionText.looksLikeCookie(word))
         }
         for word in [
