@@ -17,7 +17,7 @@ package struct FilmLayout: Hashable, Sendable {
         }
     }
 
-    /// The pieces of the whole file, in order.
+    /// The pieces of the whole file, in order, none of them empty.
     package let layout: [Piece]
     /// The bytes of the whole file.
     package let length: Int64
@@ -26,13 +26,13 @@ package struct FilmLayout: Hashable, Sendable {
 
     /// Makes a layout.
     ///
-    /// - Parameter pieces: The pieces, none of negative length, and together shorter than 2^63 bytes.
+    /// - Parameter pieces: The pieces, none of negative length, and together shorter than 2^63 bytes; empty ones are left out.
     package init(_ pieces: [Piece]) {
-        layout = pieces
+        layout = pieces.filter { $0.length > 0 }
         var ends: [Int64] = []
-        ends.reserveCapacity(pieces.count)
+        ends.reserveCapacity(layout.count)
         var end: Int64 = 0
-        for piece in pieces {
+        for piece in layout {
             end += piece.length
             ends.append(end)
         }
