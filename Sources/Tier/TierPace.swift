@@ -26,7 +26,7 @@ final class TierPace: Sendable {
     private static let measurable: Int64 = 64 << 10
     /// The usual time to a first block up to which a store is near enough for readers, however near the image host is: what they wait
     /// spares the service a request of each machine.
-    static let near = Duration.milliseconds(200)
+    static let near = Duration.milliseconds(250)
     /// The usual time to a first block up to which the next two pictures come in time at 0.3 s a picture.
     static let close = Duration.milliseconds(75)
     /// The time after which a usual time to a first block counts no longer: only downloads show that a store is quick again.
