@@ -379,11 +379,7 @@ final class CoreLock: Sendable {
             return run { $0.tierProved(file.picture, file, upTo: end, of: length, edges) }
         }
         let isWhole = await tier.fetch(picture.id, length: picture.size, urgency: urgency, into: sink)
-        let further = tier.further
-        run { core in
-            core.preload.further = further
-            core.tierAnswered(file.picture, file, picture, isWhole: isWhole)
-        }
+        run { $0.tierAnswered(file.picture, file, picture, isWhole: isWhole) }
     }
 
     // MARK: - Disk

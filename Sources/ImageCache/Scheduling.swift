@@ -351,6 +351,10 @@ struct PreloadPolicy: Sendable {
     static let pauseOfACopy: Duration = .milliseconds(50)
     /// The quick steps in a row that make a bulk walk even where every picture was present already.
     static let stepsOfABulkWalk = 2
+    /// The planned pictures still on their way at a step after a pause that show the ordinary number ahead to be too low: one may be large.
+    static let mostLate = 2
+    /// The pictures then preloaded beyond the ordinary ones.
+    static let further = 2
     /// The largest number of walks remembered.
     ///
     /// A walk takes some 100 bytes, and its order 8 a picture, shared with the listing.
@@ -376,6 +380,8 @@ struct PreloadPolicy: Sendable {
         var forward = 1
         var width: Int
         var quickSteps = 0
+        /// The number of planned pictures that were still on their way at a step after a pause.
+        var late = 0
         /// Whether its reader is known to display nothing.
         var isBulk = false
         /// The time at which the last byte of `last` was read.
@@ -401,12 +407,8 @@ struct PreloadPolicy: Sendable {
         }
     }
 
-    /// The number of pictures ahead of an ordinary reader while they come as soon as from the image host; 0 turns preloading off.
-    private let least: Int
-    /// The number of pictures beyond these (`PictureTier.further`).
-    var further = 0
     /// The number of pictures ahead of an ordinary reader; 0 turns preloading off.
-    var ordinary: Int { least == 0 ? 0 : min(least + further, widest) }
+    let ordinary: Int
     /// The window that a bulk walk comes to at once: a picture for each slot that preloads may use.
     let wide: Int
     /// The largest window: while a large picture holds up the reader, slots that are done with the next ones fetch more.
@@ -421,7 +423,12 @@ struct PreloadPolicy: Sendable {
     init(ordinary: Int, slots: TransferSlots) {
         wide = slots.ahead
         widest = wide + max(1, wide / 3)
-        least = min(max(0, ordinary), widest)
+        self.ordinary = min(max(0, ordinary), widest)
+    }
+
+    /// The number of pictures ahead of a walk whose reader pauses at each.
+    private func ordinary(_ walk: Walk) -> Int {
+        walk.late < Self.mostLate ? ordinary : min(ordinary + Self.further, widest)
     }
 
     /// The number of pictures of a directory that are preloaded now.
@@ -463,12 +470,13 @@ struct PreloadPolicy: Sendable {
             walks[directory] = walk
             return isComplete ? plan(directory) : .nothing
         }
-        let reach = max(walk.width, ordinary)
+        let reach = max(walk.width, ordinary(walk))
         let (move, isTurn) = step(to: index, [.asListed] + orders, reach: reach, &walk)
         let isNear = abs(move) <= reach
         if isNear, !isTurn, abs(move) == 1 || move.signum() == walk.step {
             pace(&walk, move: move, opened: opened, wasThere: wasThere, isBulk: isBulk)
         } else {
+            walk.late = 0
             walk.width = ordinary
             walk.quickSteps = 0
         }
@@ -480,7 +488,7 @@ struct PreloadPolicy: Sendable {
         walk.isPlanned = false
         walks[directory] = walk
         // A bulk walk plans at once, so that every connection has work; other walks wait for the picture itself.
-        if isComplete || walk.width > ordinary { return plan(directory) }
+        if isComplete || walk.width > ordinary(walk) { return plan(directory) }
         return isNear && !isTurn ? .nothing : .drop
     }
 
@@ -506,14 +514,15 @@ struct PreloadPolicy: Sendable {
         return (move, true)
     }
 
-    /// Widens the window for a reader without a pause, and narrows it again after a pause.
+    /// Widens the window for a reader without a pause, and narrows it again after a pause, less far if the reader comes too early even so.
     private func pace(
         _ walk: inout Walk, move: Int, opened: ContinuousClock.Instant, wasThere: Bool, isBulk: Bool
     ) {
         guard let finished = walk.finished, opened - finished <= Self.pauseOfABulkWalk, move.signum() == walk.step
         else {
+            if walk.isPlanned, !wasThere, move.signum() == walk.step { walk.late += 1 }
             walk.quickSteps = 0
-            walk.width = ordinary
+            walk.width = ordinary(walk)
             return
         }
         walk.quickSteps += 1
@@ -545,13 +554,13 @@ struct PreloadPolicy: Sendable {
 
     /// The directories of bulk walks that have stopped: only the ordinary number of pictures is wanted there.
     mutating func rested(now: ContinuousClock.Instant) -> [UInt64] {
-        let ordinary = ordinary
         let over = walks.filter { _, walk in
             let pause = walk.isBulk ? Self.pauseOfACopy : Self.pauseOfABulkWalk
-            return walk.width > ordinary && walk.finished.map { now - $0 > pause } ?? false
+            return walk.width > ordinary(walk) && walk.finished.map { now - $0 > pause } ?? false
         }
-        for directory in over.keys {
-            walks[directory]?.width = ordinary
+        for (directory, walk) in over {
+            let width = ordinary(walk)
+            walks[directory]?.width = width
             walks[directory]?.quickSteps = 0
         }
         return over.keys.sorted()

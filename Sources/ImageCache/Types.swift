@@ -263,9 +263,6 @@ package protocol PictureTier: Sendable {
     ///   not, after which either `keep` or `giveUp` is called.
     func fetch(_ picture: PictureID, length: Int64?, urgency: Urgency, into sink: PictureSink) async -> Bool
 
-    /// The number of pictures to preload beyond the ordinary ones, which come too late from a distant store; as the last downloads were.
-    var further: Int { get }
-
     /// Takes a picture that has come from the image host, whole and right.
     ///
     /// - Parameters:

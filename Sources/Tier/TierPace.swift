@@ -27,8 +27,6 @@ final class TierPace: Sendable {
     /// The usual time to a first block up to which a store is near enough for readers, however near the image host is: what they wait
     /// spares the service a request of each machine.
     static let near = Duration.milliseconds(250)
-    /// The usual time to a first block up to which the next two pictures come in time at 0.3 s a picture.
-    static let close = Duration.milliseconds(75)
     /// The time after which a usual time to a first block counts no longer: only downloads show that a store is quick again.
     static let remembers = Duration.seconds(30)
     /// The time after a download given up without a block in which no other one is tried.
@@ -99,12 +97,6 @@ final class TierPace: Sendable {
     /// Returns whether readers had better ask the image host at once, which usually takes less time to as many bytes.
     func isFar(now: ContinuousClock.Instant) -> Bool {
         state.withLock { state in state.isFar && state.firstAt.map { now - $0 < Self.remembers } ?? false }
-    }
-
-    /// The number of pictures to preload beyond the next two, of which a store that usually takes longer to a first block brings neither
-    /// before the page is turned: a missing one takes an answer, a lease, an upload and another answer.
-    var further: Int {
-        state.withLock { state in state.first.usual ?? .zero > Self.close ? 2 : 0 }
     }
 
     /// Returns whether the last download was given up a moment ago without a block from a store that is usually so late, so that

@@ -207,8 +207,6 @@ final class TierPictures: PictureTier {
         } catch { return .failed(error) }
     }
 
-    var further: Int { pace.further }
-
     func hostBrought(_ bytes: Int64, firstAfter: Duration, in duration: Duration) {
         pace.learn(bytes, firstAfter: firstAfter, in: duration)
     }

@@ -134,7 +134,7 @@ import Testing
         (38, "fs, cache: wrong sizes are forgotten in all listings, films go by versions of pages as pictures do"),
         (49, "lists: all generations of a family, hidden works of a series, kept days, sessions that end unnoticed"),
         (38, "desktop: thumbnails come by name, as windows show them, and PCManFM-Qt waits for those that it shows"),
-        (11, "tier: two more pictures are preloaded beside a store that takes more than 75 ms to its first bytes"),
+        (7, "preloads: two more for a reader who has come twice before the next picture was there"),
         (13, "database: a reader leaves nothing beside a file; a mount that opens it meanwhile is no damage"),
         (8, "records: one is asked for again where a session turns out to have ended; offline shows what is stored"),
         (16, "shells: folders in zsh, the operands of `tier warm` and `forget`, a source's own words"),

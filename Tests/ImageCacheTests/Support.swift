@@ -66,7 +66,6 @@ enum Sample {
 
 /// A tier that has nothing and takes nothing, but for what a test says.
 extension PictureTier {
-    var further: Int { 0 }
     func fetch(_ picture: PictureID, length: Int64?, urgency: Urgency, into sink: PictureSink) async -> Bool { false }
     func keep(_ picture: PictureID, at path: String, length: Int64, hash: UInt64) {}
     func hostBrought(_ bytes: Int64, firstAfter: Duration, in duration: Duration) {}

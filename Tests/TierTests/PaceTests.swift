@@ -166,15 +166,6 @@ import Testing
         #expect(unknown.isFar(now: start))
     }
 
-    @Test func aStoreThatIsNotCloseHasMorePicturesPreloaded() {
-        let (pace, start) = (TierPace(), ContinuousClock.now)
-        #expect(pace.further == 0)
-        pace.came(after: TierPace.close, now: start)
-        #expect(pace.further == 0)
-        pace.came(after: TierPace.close + .milliseconds(10), now: start)
-        #expect(pace.further == 2)
-    }
-
     @Test func theNextPicturesOfAFarStoreComeFromTheHost() async throws {
         let late = TierPace().firstBlock(of: 3000)
         let first = fetch()

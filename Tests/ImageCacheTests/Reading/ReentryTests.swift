@@ -43,11 +43,6 @@ import Testing
     struct EmptyTier: PictureTier {
         let door: Door
 
-        var further: Int {
-            door.enter(from: "further")
-            return 0
-        }
-
         func fetch(_ picture: PictureID, length: Int64?, urgency: Urgency, into sink: PictureSink) async -> Bool {
             door.enter(from: "fetch")
             return false

@@ -33,15 +33,19 @@ import Testing
             ])
     }
 
-    @Test func beforeADistantTierItIsFurtherUnlessTurnedOff() {
+    @Test func twoMoreAfterTwoThatWereStillOnTheirWay() {
         var policy = PreloadPolicy(ordinary: 2, slots: TransferSlots(all: 16))
-        policy.further = 2
-        #expect(walk([1, 2], pause: .seconds(1), policy: &policy) == [.plan([2, 3, 4, 5]), .plan([3, 4, 5, 6])])
-        policy.further = 0
-        #expect(walk([3], pause: .seconds(9), policy: &policy) == [.plan([4, 5])])
+        let second = Duration.seconds(1)
+        #expect(
+            walk([1, 2, 3, 2], pause: second, wasThere: false, policy: &policy)
+                == [.plan([2, 3]), .plan([3, 4]), .plan([4, 5, 6, 7]), .plan([1, 0, -1, -2])])
+        #expect(walk([1], pause: second, policy: &policy) == [.plan([0, -1, -2, -3])], "they stay")
+        #expect(walk([50], pause: second, policy: &policy) == [.plan([51, 52])], "until it jumps")
+        // Nothing was planned in this direction.
+        var back = PreloadPolicy(ordinary: 2, slots: TransferSlots(all: 16))
+        #expect(walk([9, 8, 9, 8, 9], pause: second, wasThere: false, policy: &back).last == .plan([10, 11]))
         var none = PreloadPolicy(ordinary: 0, slots: TransferSlots(all: 16))
-        none.further = 2
-        #expect(walk([1], pause: .seconds(1), policy: &none) == [.nothing])
+        #expect(walk([1, 2, 3], pause: second, wasThere: false, policy: &none).last == .nothing)
     }
 
     @Test func nothingBeforeThePictureItselfIsComplete() {

@@ -31,20 +31,6 @@ import Testing
 
     private func numbers(_ bench: Bench) -> [Int] { Self.numbers(bench) }
 
-    /// A tier that has nothing, and is so distant that two pictures come too late from it.
-    struct DistantTier: PictureTier {
-        let further = 2
-    }
-
-    @Test func besideADistantTierReadingOneBringsFour() async throws {
-        let bench = try Bench(preload: 2, tier: DistantTier())
-        let reading = Task { try await Self.read(1, bench) }
-        let requests = await bench.transport.waitForRequests(5)
-        try await reading.value
-        #expect(numbers(bench).sorted() == [1, 2, 3, 4, 5])
-        for request in requests.dropFirst() { request.answer(Self.bytes(1)) }
-    }
-
     /// Of what lies ahead the disk reads what is stored, and the network brings the rest.
     @Test func whatIsStoredAheadIsLeftToTheDisk() async throws {
         let bench = try Bench(preload: 2)
