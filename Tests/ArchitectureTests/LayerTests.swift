@@ -26,7 +26,7 @@ import Testing
         ],
         "rankfs-render": ["Media", "Render", "System", "CLinux"],
         "rankfs-origin": ["Origin", "Rankings", "System"],
-        "rankfs-bench": ["System", "Rankings", "CLinux"],
+        "rankfs-bench": ["System", "CLinux"],
         "fuse-example": ["Fuse", "System"],
     ]
 

@@ -21,6 +21,53 @@ import Testing
         }
     }
 
+    /// The pages for developers name types, their members, files and folders; no compiler notices when one of them goes.
+    @Test func whatPagesNameIsThere() throws {
+        let (members, places) = (try members(), try places())
+        for page in ["Architecture.md", "AddingASource.md"] {
+            let path = Package.root.appending(path: "Sources/rankfs/Documentation.docc/\(page)")
+            let named = try String(contentsOf: path, encoding: .utf8)
+                .matches(of: #/`(?:[A-Z]\w*\.)*([A-Z][A-Za-z0-9]+)(?:\.([a-z]\w*))?(?:\([a-z_:]*\))?`/#)
+            #expect(named.count > 5)
+            for name in named {
+                let (all, type, member) = name.output
+                guard member != "swift", let found = members[type] else {
+                    #expect(places.contains(type), "\(page) names \(all), which is not there")
+                    continue
+                }
+                #expect(member.map(found.contains) ?? true, "\(page) names \(all), which is no member")
+            }
+        }
+    }
+
+    /// The types of the program and of what tests share, each with the names that the files declare that declare or extend it.
+    private func members() throws -> [Substring: Set<Substring>] {
+        var members: [Substring: Set<Substring>] = [:]
+        for file in try Package.swiftFiles(below: "Sources") + Package.swiftFiles(below: "Tests/TestSupport") {
+            var (types, names): (Set<Substring>, Set<Substring>) = ([], [])
+            for line in file.lines where !line.isComment {
+                let words = line.split { !$0.isLetter && !$0.isNumber && $0 != "_" }
+                for (place, word) in words.enumerated() {
+                    switch word {
+                    case "struct", "class", "enum", "actor", "protocol", "typealias", "extension":
+                        types.formUnion(words[place...].dropFirst().prefix(word == "extension" ? 2 : 1))
+                    case "func", "var", "let": names.formUnion(words[place...].dropFirst().prefix(1))
+                    case "case": names.formUnion(words[place...].dropFirst())
+                    default: continue
+                    }
+                }
+            }
+            for type in types { members[type, default: []].formUnion(names) }
+        }
+        return members
+    }
+
+    /// The names of folders and of Swift files.
+    private func places() throws -> Set<Substring> {
+        let files = ["Sources", "Tests"].flatMap { Package.paths(below: $0, endings: [".swift", ".h"]) }
+        return Set((files + ["Package.swift"]).flatMap { $0.split(separator: "/").map { $0.prefix { $0 != "." } } })
+    }
+
     @Test func foldersAreSmall() throws {
         var folders: [Substring: Int] = [:]
         for file in try Package.swiftFiles(below: "Sources") + Package.swiftFiles(below: "Tests") {
