@@ -22,6 +22,27 @@ import Testing
         }
     }
 
+    /// The page about the configuration: its rows are options, in the order of the table, with their defaults and their words.
+    @Test func theRowsOfThePageAreOptions() throws {
+        let page = TestPrograms.root.appending(path: "Sources/rankfs/Documentation.docc/Configuration.md")
+        let table = try #require(
+            String(contentsOf: page, encoding: .utf8).split(separator: "\n\n").first {
+                $0.hasPrefix("| option | default |")
+            })
+        let rows = table.split(separator: "\n").dropFirst(2).map { row in
+            row.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+        }
+        #expect(rows.count > 30)
+        var options = OptionTable.all[...]
+        for row in rows {
+            let name = row[0].filter { $0 != "`" }
+            options = options.drop { $0.name != name }
+            let option = try #require(options.first, "\(name) is no option, or not in its place")
+            #expect(row[1].filter { $0 != "`" } == option.standard, "default of \(name)")
+            for word in option.words { #expect(row[1...].contains { $0.contains("`\(word)`") }, "\(word) of \(name)") }
+        }
+    }
+
     @Test func everyCommandHasItsEntry() throws {
         let parts = try Self.page("rankfs.1").components(separatedBy: ".Sh DESCRIPTION")
         try #require(parts.count == 2)
