@@ -38,7 +38,7 @@ extension Command {
 
                 Paths lie inside a mount: a picture, a whole directory, or a directory of such. Whoever may read the path may do this;
                 with allow_other, only the owner and root.
-                Exit status: 0 done, 1 \(command == .pin ? "not all of it is stored" : "a path was refused"), 64 usage, 69 unavailable.
+                Exit status: 0 done, 1 \(command == .pin ? "not all of it is stored" : "a part was refused"), 64 usage, 69 unavailable.
                 """,
             remedy: "name paths inside a mount",
             run: { arguments throws(ProgramError) in try act(command, on: arguments.positions) })

@@ -8,9 +8,9 @@ extension Command {
         name: "demo", words: "[SOURCE] [MOUNTPOINT] [-o OPTION,…]", brief: "[SOURCE] [MOUNTPOINT]",
         summary: "try it: an embedded source, no network needed",
         details: """
-            Mounts the embedded source, which draws its pictures itself and speaks as the service of SOURCE does (\(SourceRegistry.names);
-            the first one if none is named), on MOUNTPOINT (\(standardMountPoint) if none
-            is named; made if missing, removed afterwards) until Ctrl-C. Its cache is removed at the end unless -o cache_dir=DIR is given.
+            Mounts the embedded source on MOUNTPOINT (\(standardMountPoint) if none is named) until Ctrl-C. It draws its pictures itself and
+            answers as the service of SOURCE does (\(SourceRegistry.names); the first one if none is
+            named). A missing folder is made, and removed at the end; so is the cache unless -o cache_dir=DIR is given.
             """,
         check: { arguments throws(ProgramError) in
             arguments.request.source = .demo(of: arguments.request.source)

@@ -7,8 +7,8 @@ extension Command {
         name: "mount", words: "[SOURCE] MOUNTPOINT [-o OPTION,…] [--option VALUE] [-f] [-d]",
         brief: "[SOURCE] MOUNTPOINT", summary: "mount; returns when the folder answers",
         details: """
-            Mounts SOURCE (\(SourceRegistry.names), or demo for the embedded one) on an empty folder and returns when it answers. A folder that does
-            not exist is made where the one that it is to be in is the user's own.
+            Mounts SOURCE (\(SourceRegistry.names), or demo for the embedded one) on an empty folder and
+            returns when it answers. A missing folder is made if the folder above it belongs to the user.
               -f   serve in this process until it is unmounted or gets SIGTERM or SIGINT
               -d   as -f, with debug lines
 

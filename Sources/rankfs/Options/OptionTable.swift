@@ -315,7 +315,7 @@ enum OptionTable {
         // Below 2 s a handshake is not certain to fit; the kernel's own hung-task warning comes at 120 s.
         OptionDefinition(
             "timeout", "SECONDS", standard: "30",
-            help: "when every request has been answered, whatever the network does", of: \.timeout,
+            help: "seconds until every request is answered, whatever the network does, 2 to 110", of: \.timeout,
             parse: ValueParsers.seconds(in: 2...110)),
         OptionDefinition(
             "api_url", "URL", standard: bySource, help: "an origin of your own for listings",
@@ -378,11 +378,11 @@ enum OptionTable {
         },
         OptionDefinition(
             "tier_form", "WORD", standard: "auto",
-            help: "where addresses name the bucket: host (Amazon's, by itself), path, or auto",
+            help: "where addresses name the bucket: host, path, or auto, which is host at Amazon's store",
             words: [("auto", nil), ("host", .host), ("path", .path)], of: \.tierForm),
         OptionDefinition(
-            "tier_owner", "NUMBER", standard: "any", help: "the account that must own the bucket, or nothing is sent",
-            of: \.tierOwner
+            "tier_owner", "NUMBER", standard: "any",
+            help: "the account that must own the bucket; the store refuses others", of: \.tierOwner
         ) { text throws(Failure) in
             // Amazon's numbers of accounts have twelve digits (Amazon S3 User Guide, "Verifying bucket ownership").
             guard text == "any" || text.utf8.count == 12 && text.utf8.allSatisfy({ $0.isDigit }) else {
