@@ -18,7 +18,7 @@ extension Command {
         ),
         act(
             .refresh, "refresh", summary: "ask the service again for a listing",
-            "Asks the service again: a day, an author, a work, a search, a mode's newest day; of a directory of such, what was opened."
+            "Requests again: a day, an author, a work, a search, a mode's newest day; of a directory of such, what was opened."
         ),
         act(
             .forget, "forget", summary: "drop a past search or another listing",

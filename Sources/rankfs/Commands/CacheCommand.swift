@@ -22,8 +22,8 @@ extension Command {
               clear    removes what is stored of SOURCE: pictures, pinned ones too, unfinished downloads, listings, and the
                        thumbnails that rankfs wrote for file managers
 
-            verify, prune and clear work on what is not mounted, and only in a directory that rankfs marked as its own. clear leaves
-            the directory, its log, a cool-down that the service asked for, and the session: `rankfs logout` removes that.
+            verify, prune and clear are refused while SOURCE is mounted, and work only in a directory that rankfs marked as its own.
+            clear leaves the directory, its log, a cool-down of the service, and the session: `rankfs logout` removes that.
             Exit status: 0 done and all was right, 1 verify found something wrong and removed it, 64 usage, 69 nothing is stored, it is
             mounted or it is not rankfs's.
             """,

@@ -10,8 +10,8 @@ extension Command {
         name: "fetch", words: "PATH… [--to FOLDER] [--sidecars] [--dry-run]", short: ["-n": "--dry-run"],
         brief: "PATH… [--to FOLDER]", summary: "download ahead; with --to copy, and go on after a stop",
         details: """
-            Reads what PATH names from a mount, so that it is stored, after telling what that will cost. A PATH is absolute, relative to
-            the present folder, or relative to the root of the mount that this folder is in, or of the only mount:
+            Prints the cost, then reads what PATH names from a mount, so that it is stored. A PATH is absolute, relative to the
+            present folder, or relative to the root of the mount that this folder is in, or of the only mount:
               ranking/daily/2024-05-01                  a day; so are works/ID, users/ID, users/ID/bookmarks, search/WORDS
               ranking/daily/2024-01-01..2024-01-31      a range of days, both included
               ranking/daily                             every day that is listed
@@ -20,7 +20,7 @@ extension Command {
                             same size and time is left as it is, so that the same command goes on after a stop; what was not there
                             is named at the end
               --sidecars    with --to: NAME.json beside each picture, made from its attributes
-              -n, --dry-run tell only what it will cost
+              -n, --dry-run print the cost and read nothing
 
             Waits when the service asks to slow down. Ctrl-C stops at once.
             Exit status: 0 everything is there, 1 a part is not, 64 usage, 69 unavailable, 73 FOLDER cannot be written, 130 stopped

@@ -10,8 +10,8 @@ extension Command {
         name: "status", words: "[MOUNTPOINT] [--watch] [--json]", brief: "[MOUNTPOINT] [--watch]",
         summary: "what is mounted and what it is doing",
         details: """
-            Prints what each mount (or the named one) is doing, after your own those of others that you may read; --json prints
-            MOUNTPOINT/.rankfs/status.json as it is, those of several mounts each in one line.
+            Prints what each mount (or the named one) is doing: your own first, then those of others that you may read. --json
+            prints MOUNTPOINT/.rankfs/status.json as it is, those of several mounts each in one line.
 
             --watch shows one mount, the first unless one is named, until Ctrl-C: blue bars are pictures that somebody reads,
             green ones are preloads. Where the cursor cannot be moved it prints a line now and then. With --json it prints the

@@ -20,10 +20,10 @@ extension Command {
               forget PATH…      removes what is there of a picture, or the names and sizes there of a day, an author or a work, and has
                                 the mount that PATH lies in ask the service again
 
-            The tier is the one that the options name: tier=s3://BUCKET/PREFIX, tier_url, tier_region, tier_keys. With SOURCE only what is
-            there of that source is looked at, counted and removed; without it that of all.
-            warm tells how many pictures it brought, how many were there, and how many files were not looked for: what the mount had
-            stored before is not brought there. `rankfs evict` it first.
+            The tier is the one that the options name: tier=s3://BUCKET/PREFIX, tier_url, tier_region, tier_keys. With SOURCE only the
+            objects of that source are read, counted and removed, without it those of all.
+            warm prints how many pictures it brought, how many were there, and how many files it did not look for, because the mount
+            had stored them before; `rankfs evict` those first to have them brought, too.
             Exit status: 0 done and all was right, 1 verify removed something or could not read all, trim could not remove all, or warm
             could not bring all, 64 usage, 69 the store cannot be asked, 78 configuration.
             """, takesAnyWords: true,

@@ -17,7 +17,7 @@ extension Command {
             Each host is asked once, by the rules of a mount; nothing takes longer than some seconds.
               --fix    mend what is safe to mend, and say so: set the marks on the cache directory, take others' rights on session
                        and configuration away, clear mounts whose process has died, remove what a crash left
-              --service  only ask the service for what rankfs takes for granted of it, in 16 requests at most and without the
+              --service  only check what rankfs assumes about the service, in 16 requests at most and without the
                        session: a ranking, a record, parts of a picture, protocol, certificate; of a board order, rating and one
                        original's MD5 as well. Each is `kept`, `changed` or `unknown`. Nothing in it is private: paste it into
                        a report
