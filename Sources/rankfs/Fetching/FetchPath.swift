@@ -46,7 +46,7 @@ enum FetchPath {
             throw .usage("\(shown) is not in a mount of rankfs; `rankfs status` lists those there are.")
         }
         guard mounts.count == 1 else {
-            throw .usage("there are \(mounts.count) mounts and \(shown) can be in each; name the path from / on.")
+            throw .usage("there are \(mounts.count) mounts and \(shown) can be in each; give the full path.")
         }
         guard let place = inside(canonical("\(mounts[0])/\(argument)"), mounts) else {
             throw .usage("\(shown) leads out of the mount; name a path in it.")
