@@ -158,6 +158,7 @@ import Testing
         (28, "catalog: entries of a day that one version could not decode are requested by another one"),
         (3, "tier: a key that may not remove objects brings them"),
         (24, "size: texts are searched without the standard library's regular expressions, a megabyte of the program"),
+        (5, "fs: a stored folder keeps its time, and tags that look like probes, whether or not it is in memory"),
     ]
 
     /// The same for what is no part of the product.

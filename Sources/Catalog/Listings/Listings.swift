@@ -32,9 +32,7 @@ package final class Listings: Sendable {
     /// The sign-in state when a listing was last chosen for the present viewer.
     private let viewer = Mutex(SignIn.signedOut)
 
-    init(
-        _ context: CatalogContext, memory: LoadedListings, told: ToldDays, sizes: Sizes, pages: PageFactory
-    ) {
+    init(_ context: CatalogContext, memory: LoadedListings, told: ToldDays, sizes: Sizes, pages: PageFactory) {
         self.context = context
         self.memory = memory
         self.told = told
@@ -52,6 +50,9 @@ package final class Listings: Sendable {
     ///
     /// For names, of which programs look up one after the other; a name that is shown is the same picture for every viewer.
     package func shown(_ key: ListingKey) -> Listing? { loaded(lastShown(key)) }
+
+    /// The listing, if it is in memory, however old.
+    package func remembered(_ key: ListingKey) -> Listing? { memory[current(key)] }
 
     private func loaded(_ own: StoredKey) -> Listing? {
         if let listing = memory[own] { return needsRefresh(listing) ? nil : listing }
@@ -166,9 +167,7 @@ package final class Listings: Sendable {
     }
 
     /// Drops listings without references from memory, as requested by SIGHUP.
-    package func drop() {
-        memory.drop()
-    }
+    package func drop() { memory.drop() }
 }
 
 // MARK: - Opening

@@ -44,7 +44,7 @@ extension ListingDirectory {
     }
 
     func modified(in tree: Tree) -> Int64 {
-        key.flatMap(tree.catalog.listings.loaded)?.modified ?? tree.newestPublication
+        key.flatMap(tree.catalog.listings.remembered)?.modified ?? tree.newestPublication
     }
 
     func lifetime(in tree: Tree) -> Lifetime {
@@ -159,15 +159,17 @@ extension Tree {
     ///
     /// - Parameters:
     ///   - key: The listing.
-    ///   - directory: Makes the directory, with the time of the listing's last change if that is known.
+    ///   - directory: The directory.
     /// - Returns: The directory, unless it certainly does not exist.
-    func findListing(
-        _ key: ListingKey, _ directory: @escaping @Sendable (_ modified: Int64?) -> any ListingDirectory
-    ) -> LookupResult {
-        if let listing = catalog.listings.loaded(key) { return .directory(directory(listing.modified)) }
-        if catalog.listings.isKnownAbsent(key) { return .missing }
-        guard catalog.listings.isStored(key) else { return .directory(directory(nil)) }
-        // The directory's modification time is in the database.
-        return .unknown { .directory(directory(await self.catalog.listings.stored(key)?.modified)) }
+    func findListing(_ key: ListingKey, _ directory: any ListingDirectory) -> LookupResult {
+        catalog.listings.isKnownAbsent(key) ? .missing : .directory(directory)
+    }
+
+    /// The listing of a directory whose modification time is in the database alone; nil for any other directory.
+    func unloaded(_ directory: any TreeDirectory) -> ListingKey? {
+        guard let key = directory.listing?.key, key.mode == nil, catalog.listings.remembered(key) == nil,
+            catalog.listings.isStored(key)
+        else { return nil }
+        return key
     }
 }

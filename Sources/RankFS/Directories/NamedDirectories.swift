@@ -17,7 +17,7 @@ struct FolderDirectory: TreeDirectory {
         let holders = opened.filter { $0.kind.holder == kind && !tree.isOwn($0) && tree.refusal(of: $0) == nil }
             .compactMap(\.holder)
         let shown = opened.union(holders.filter { !listings.isKnownAbsent($0) }).filter { $0.kind == kind }
-        return inOrder(shown.map { $0.directory(modified: listings.loaded($0)?.modified).named })
+        return inOrder(shown.map { $0.directory().named })
     }
 
     func find(_ name: [UInt8], in tree: Tree, for caller: Caller) -> LookupResult {
@@ -32,12 +32,12 @@ struct FolderDirectory: TreeDirectory {
         if kind.facts.form == .number {
             guard let number = EntryName.number(name) else { return .absent(TreeLimits.frozen) }
             let key = ListingKey(kind, number)
-            return tree.findListing(key) { key.directory(modified: $0) }
+            return tree.findListing(key, key.directory())
         }
         guard let words = EntryName.searchWords(name), let directory = KindDirectory(kind, words) else {
             return .absent(TreeLimits.frozen)
         }
-        return kind.facts.mayBeAbsent ? tree.findListing(directory.listed) { _ in directory } : .directory(directory)
+        return kind.facts.mayBeAbsent ? tree.findListing(directory.listed, directory) : .directory(directory)
     }
 
     var listsSeen: Bool { kind.facts.listsSeen }
@@ -85,13 +85,20 @@ struct KindDirectory: ListingDirectory {
 
     func find(_ name: [UInt8], in tree: Tree, for caller: Caller) -> LookupResult {
         guard let inner = listed.kind.among else { return tree.findPicture(name, listed, leastDigits: 1) }
+        let listings = tree.catalog.listings
+        if EntryName.searchWords(name) == nil, tree.unloaded(self) != nil {
+            return .unknown { find(name, inner, in: await listings.stored(listed), tree) }
+        }
+        return find(name, inner, in: listings.remembered(listed), tree)
+    }
+
+    private func find(_ name: [UInt8], _ inner: ListingKind, in list: Listing?, _ tree: Tree) -> LookupResult {
         // Tags look like names that programs probe (`.LIVE`): those of the list exist.
-        let isNamed = tree.catalog.listings.loaded(listed)?.index(named: name) != nil
+        let isNamed = list?.index(named: name) != nil
         guard let words = isNamed ? String(validating: name, as: UTF8.self) : EntryName.searchWords(name),
             let key = ListingKey(of: .listing(inner, "\(listed.subject.text)/\(words)"))
         else { return .missing }
-        let directory = KindDirectory(path: path.child(words), listed: key)
-        return tree.findListing(key) { _ in directory }
+        return tree.findListing(key, KindDirectory(path: path.child(words), listed: key))
     }
 
     func audience(in tree: Tree) -> Audience { listed.kind.facts.audience }
@@ -156,8 +163,6 @@ extension Tree {
 /// `users/<id>/`: an author's works, profile and bookmarks.
 struct AuthorDirectory: ListingDirectory {
     let author: UserID
-    /// The time of its listing's last change, in Unix seconds, if known.
-    let modified: Int64?
 
     var path: TreePath { .author(author) }
     var key: ListingKey? { .author(author) }
@@ -186,12 +191,6 @@ struct AuthorDirectory: ListingDirectory {
     private func files(in tree: Tree) -> [any TreeFile] {
         tree.source.can(.profiles) ? [RecordFile.profile(of: author), AvatarFile(author: author)] : []
     }
-
-    func modified(in tree: Tree) -> Int64 {
-        tree.catalog.listings.loaded(.author(author))?.modified ?? modified ?? tree.newestPublication
-    }
-
-    func isCertain(in tree: Tree) -> Bool { modified != nil }
 }
 
 // MARK: - Work directory
@@ -269,15 +268,12 @@ extension Listing {
 // MARK: - By key
 
 extension ListingKey {
-    /// The directory that shows the listing, whether the listing exists or not.
-    ///
-    /// - Parameter modified: The time of the listing's last change, in Unix seconds, if known.
-    /// - Returns: The directory, under the normal spelling of its name.
-    func directory(modified: Int64? = nil) -> any ListingDirectory {
+    /// The directory that shows the listing, whether the listing exists or not, under the normal spelling of its name.
+    func directory() -> any ListingDirectory {
         if let (mode, day) = ranking { return DayDirectory(mode, day) }
         if let mode { return LatestDirectory(mode: mode) }
         return switch kind {
-        case .author: AuthorDirectory(author: user, modified: modified)
+        case .author: AuthorDirectory(author: user)
         case .work: WorkDirectory(work: work)
         case _ where kind.facts.place == .root: SessionDirectory(kind: kind)
         default: KindDirectory(self)
@@ -287,5 +283,5 @@ extension ListingKey {
 
 extension Listing {
     /// The directory that shows this listing.
-    var directory: any ListingDirectory { key.directory(modified: modified) }
+    var directory: any ListingDirectory { key.directory() }
 }

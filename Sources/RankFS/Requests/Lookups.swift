@@ -159,7 +159,9 @@ extension RankFileSystem {
                 return attributes(number, listing, Int(index), size: size.bytes)
             }
         case .directory(let directory):
-            known = attributes(number, .directory, modified: directory.modified(in: tree))
+            known =
+                tree.unloaded(directory) == nil
+                ? attributes(number, .directory, modified: directory.modified(in: tree)) : nil
         case .file(let file):
             known = file.knownSize(in: tree).map { attributes(number, .file, size: $0.bytes, modified: $0.modified) }
         case .link(let link):
@@ -188,7 +190,11 @@ extension RankFileSystem {
         case .file(let file):
             let size = try await file.size(in: tree)
             asked = attributes(number, .file, size: size.bytes, modified: size.modified)
-        case .directory, .link: throw .forgottenInode
+        case .directory(let directory):
+            let listing: Listing? =
+                if let key = tree.unloaded(directory) { await tree.catalog.listings.stored(key) } else { nil }
+            asked = attributes(number, .directory, modified: listing?.modified ?? directory.modified(in: tree))
+        case .link: throw .forgottenInode
         }
         if let shown = known(node, number: number) { return shown }
         return shown(node, asked)
@@ -271,8 +277,8 @@ extension RankFileSystem {
     private func listed(numbered number: UInt64) async -> Node? {
         let catalog = tree.catalog
         let keys = catalog.listings.keys.sorted { $0.path.text > $1.path.text }
-        let loaded = keys.filter { catalog.listings.loaded($0) != nil }
-        let others = keys.filter { catalog.listings.loaded($0) == nil }
+        let loaded = keys.filter { catalog.listings.remembered($0) != nil }
+        let others = keys.filter { catalog.listings.remembered($0) == nil }
         for key in loaded + others.prefix(TreeLimits.listingsSearched) {
             guard let listing = await catalog.listings.stored(key) else { continue }
             if let found = node(numbered: number, in: listing) { return found }

@@ -28,6 +28,16 @@ import Testing
         #expect(try await bench.names("author-tags/11/.LIVE") == [".", "..", "20-Title 20.jpg"])
         #expect(try await bench.stat("author-tags/11/Thumbs.db").kind == .directory)
         #expect(await bench.walk("author-tags/11/.other").isAbsent)
+        // Hours later, and after a restart.
+        let asked = bench.source.asked
+        bench.time += 7 * 3600
+        _ = await bench.catalog.records.author(named: "nobody")
+        for _ in 1...2 {
+            #expect(try await bench.stat("author-tags/11/.LIVE").kind == .directory)
+            #expect(await bench.walk("author-tags/11/.other").isAbsent)
+            bench.catalog.listings.drop()
+        }
+        #expect(bench.source.asked == asked)
     }
 
     @Test func whatIsForgottenIsNamedNoMore() async throws {

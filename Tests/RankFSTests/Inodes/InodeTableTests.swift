@@ -31,7 +31,7 @@ import Testing
         let table = InodeTable()
         var numbers: [UInt64] = []
         for id in 1...20_000 {
-            numbers.append(table.adopt(.author(UserID(rawValue: Int64(id)), modified: nil)))
+            numbers.append(table.adopt(.author(UserID(rawValue: Int64(id)))))
         }
         #expect(table.count == 20_001)
         for number in numbers { table.forget(number, lookups: 1) }

@@ -48,4 +48,19 @@ import Testing
         #expect(await bench.lookup(987_654_321, Array(".".utf8)).isAbsent)
         #expect(bench.source.asked == questions)
     }
+
+    @Test func whatIsInMemoryIsFoundHoweverOldItIs() async throws {
+        let bench = try Workbench()
+        let works = (1...Int64(TreeLimits.listingsSearched) + 1).map { Workbench.work($0) }
+        bench.source.set { state in
+            state.hits["a"] = [Workbench.work(1)]
+            for work in works { state.records[work.id] = work }
+        }
+        _ = try await bench.names("search/a")
+        for work in works { _ = try await bench.names("works/\(work.id.rawValue)") }
+        let picture = try await bench.stat("search/a/1-Title 1.jpg").inode
+        bench.time += 7 * 3600
+        bench.fileSystem.inodes.forget(picture, lookups: 1000)
+        #expect(await lookup(bench, picture, ".") == picture)
+    }
 }

@@ -11,9 +11,7 @@ extension Node {
     static func day(_ mode: RankingMode, _ day: Day) -> Node { .directory(DayDirectory(mode, day)) }
     static func latest(_ mode: RankingMode) -> Node { .directory(LatestDirectory(mode: mode)) }
 
-    static func author(_ author: UserID, modified: Int64?) -> Node {
-        .directory(AuthorDirectory(author: author, modified: modified))
-    }
+    static func author(_ author: UserID) -> Node { .directory(AuthorDirectory(author: author)) }
 
     /// A helper file, whatever its text.
     static func helper(_ path: TreePath) -> Node {
