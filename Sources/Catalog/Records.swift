@@ -82,13 +82,12 @@ package final class Records: Sendable {
         }
     }
 
-    /// The source's reference to an author's picture; nil for an author without one.
-    package func avatar(of author: UserID) async throws(Failure) -> String? {
-        let reference = try await text(.avatar(author), seconds: Freshness.profileSeconds) {
+    /// The source's reference to an author's picture; empty for an author without one.
+    package func avatar(of author: UserID) async throws(Failure) -> StoredText {
+        try await text(.avatar(author), seconds: Freshness.profileSeconds) {
             [self] deadline async throws(Failure) in
             try await askProfile(of: author, deadline: deadline).avatar
-        }.text
-        return reference.isEmpty ? nil : reference
+        }
     }
 
     /// The only author of listed works with this name; nil if no author or several have it.

@@ -111,7 +111,8 @@ struct AvatarFile: TreeFile {
 
     func size(in tree: Tree) async throws(Failure) -> SizeAndTime {
         guard let avatar = try await picture(in: tree) else {
-            return (Int64(HelperFile.nothingStored.count), tree.catalog.listings.loaded(.author(author))?.modified ?? 0)
+            let changed = try await tree.catalog.records.avatar(of: author).changed
+            return (Int64(HelperFile.nothingStored.count), changed)
         }
         return (avatar.size ?? 0, avatar.id.uploaded)
     }
@@ -124,15 +125,15 @@ struct AvatarFile: TreeFile {
     func opens(in tree: Tree) async -> Bool {
         guard let avatar = try? await picture(in: tree) else {
             // An author without a picture gets a drawn one.
-            return (try? await tree.catalog.records.avatar(of: author)) == .some(nil)
+            return (try? await tree.catalog.records.avatar(of: author))?.text.isEmpty == true
         }
         return tree.cache.storedSize(of: avatar.id) != nil
     }
 
     /// The request for the picture, with its size; nil for an author without one.
     private func picture(in tree: Tree) async throws(Failure) -> PictureRequest? {
-        let reference = try await tree.catalog.records.avatar(of: author)
-        guard let reference, let (location, uploaded) = tree.source.avatar(reference) else { return nil }
+        let reference = try await tree.catalog.records.avatar(of: author).text
+        guard !reference.isEmpty, let (location, uploaded) = tree.source.avatar(reference) else { return nil }
         let picture = PictureID(
             work: WorkID(rawValue: author.rawValue), page: 0, rendition: .avatar, uploaded: uploaded)
         var request = PictureRequest(

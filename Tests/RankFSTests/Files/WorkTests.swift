@@ -126,6 +126,19 @@ import Testing
         #expect(bench.cache.storedSize(of: picture) == Int64(before.count))
     }
 
+    @Test func aDrawnAvatarHasTheTimeSinceWhichThereIsNone() async throws {
+        let bench = try Workbench()
+        bench.source.setAuthor(UserID(rawValue: 11), [Workbench.work(5)])
+        _ = try await bench.names("users/11")
+        let avatar = try await bench.stat("users/11/avatar.jpg")
+        #expect(avatar.modified == Workbench.now)
+        bench.time += 7 * 3600
+        #expect(try await bench.stat("users/11/avatar.jpg") == avatar)
+        bench.source.setAuthor(UserID(rawValue: 11), [Workbench.work(6), Workbench.work(5)])
+        _ = try await bench.names("users/11")
+        #expect(try await bench.stat("users/11/avatar.jpg") == avatar)
+    }
+
     // MARK: - Broken archives
 
     /// Whatever is read, one wrong HEAD costs one error.
