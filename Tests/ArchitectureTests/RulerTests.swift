@@ -159,6 +159,7 @@ import Testing
         (3, "tier: a key that may not remove objects brings them"),
         (24, "size: texts are searched without the standard library's regular expressions, a megabyte of the program"),
         (5, "fs: a stored folder keeps its time, and tags that look like probes, whether or not it is in memory"),
+        (3, "catalog: a new name changes the time of its folder, whatever the clock was before"),
     ]
 
     /// The same for what is no part of the product.

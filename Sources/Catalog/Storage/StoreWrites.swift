@@ -105,7 +105,11 @@ final class StoredContents: Sendable {
         /// The removals of each listing on their way to the database: rows that are written before them do not bring it back.
         var leaving: [StoredKey: Int] = [:]
 
-        mutating func insert(_ key: StoredKey) { audiences[key.listing, default: []].insert(key.audience) }
+        /// Adds a listing; false if it is there.
+        @discardableResult
+        mutating func insert(_ key: StoredKey) -> Bool {
+            audiences[key.listing, default: []].insert(key.audience).inserted
+        }
 
         mutating func remove(_ key: StoredKey, now: Int64) {
             audiences[key.listing]?.remove(key.audience)
@@ -166,9 +170,10 @@ final class StoredContents: Sendable {
             for write in writes {
                 switch write {
                 case .listing(let listing):
-                    if state.leaving[listing.key] == nil { state.insert(listing.key) }
-                    let kind = listing.key.listing.kind
-                    state.changed[kind] = max(state.changed[kind] ?? .min, listing.header.fetched)
+                    let (kind, fetched) = (listing.key.listing.kind, listing.header.fetched)
+                    // A new name changes the time, also where that is of a clock that has been set back since.
+                    let isNew = state.leaving[listing.key] == nil && state.insert(listing.key)
+                    state.changed[kind] = isNew ? fetched : max(state.changed[kind] ?? .min, fetched)
                 case .forget(let key):
                     let left = (state.leaving[key] ?? 1) - 1
                     state.leaving[key] = left > 0 ? left : nil

@@ -99,4 +99,19 @@ import Testing
         stored.wrote([rows], newSizes: 0)
         #expect(stored.contains(key))
     }
+
+    /// File managers, and clients of file servers, list a folder again when it has another time.
+    @Test func aNewListingChangesTheTimeOfItsKindAfterTheClockWasSetBack() {
+        func rows(_ words: String, at time: Int64) -> StoreWrite {
+            let header = ListingHeader(
+                isComplete: true, nextPage: 2, lastPage: 1, entryCount: 0, fetched: time, remaining: [])
+            let key = StoredKey(listing: .search(words))
+            return .listing(ListingWrite(key: key, firstPosition: 0, rows: [], header: header))
+        }
+        let stored = StoredContents(StoredOverview(asked: [.search: 9000]))
+        stored.wrote([rows("a", at: 100)], newSizes: 0)
+        #expect(stored.changed(.search) == 100)
+        stored.wrote([rows("b", at: 200), rows("a", at: 100)], newSizes: 0)
+        #expect(stored.changed(.search) == 200)
+    }
 }
