@@ -160,6 +160,7 @@ import Testing
         (24, "size: texts are searched without the standard library's regular expressions, a megabyte of the program"),
         (5, "fs: a stored folder keeps its time, and tags that look like probes, whether or not it is in memory"),
         (3, "catalog: a new name changes the time of its folder, whatever the clock was before"),
+        (3, "cache: a stored pause that is more than a day ahead is over"),
     ]
 
     /// The same for what is no part of the product.

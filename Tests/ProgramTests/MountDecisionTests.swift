@@ -1,5 +1,6 @@
 import Foundation
 @testable import Fuse
+import HTTP
 @testable import System
 import TestSupport
 import Testing
@@ -166,6 +167,22 @@ import Glibc
         settings.cacheDirectory = "\(folder)/link"
         #expect(symlink(cache, "\(folder)/link") == 0 && lchown("\(folder)/link", 65534, 65534) == 0)
         #expect(refusal()?.contains("\(folder)/link is a link") == true)
+    }
+
+    /// A machine that starts with a fast clock may be asked to slow down before the clock is set.
+    @Test func aPauseOfAFastClockIsOver() throws {
+        let scratch = TemporaryFolder()
+        var settings = Settings()
+        settings.cacheDirectory = scratch.path
+        let place = try CachePlace(settings, source: .standard, home: home)
+        let now = TimeSource.wallClock()
+        let front = FrontStop(refusal: .challenge, step: 2, mark: "m")
+        for (end, isKept) in [(now + 6 * 3600, true), (now + 2 * 365 * 86_400, false), (.max, false)] {
+            place.store(coolDown: end)
+            place.store(hostPauses: ["h": HostPause(end: end, front: front)])
+            #expect(place.storedCoolDown() == (isKept ? end : 0))
+            #expect(place.storedHostPauses() == ["h": HostPause(end: isKept ? end : 0, front: front)])
+        }
     }
 
     /// A disk without room takes no note of the source; the note comes once it has.

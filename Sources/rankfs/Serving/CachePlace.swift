@@ -259,7 +259,12 @@ struct CachePlace: Hashable, Sendable {
     /// The cool-down of an earlier run.
     func storedCoolDown() -> Int64? {
         guard let bytes = try? Files.read(coolDown, upTo: 32) else { return nil }
-        return Int64(String(decoding: bytes.prefix { $0 != 10 }, as: UTF8.self))
+        return Self.end(String(decoding: bytes.prefix { $0 != 10 }, as: UTF8.self))
+    }
+
+    /// The end of a stored pause, which lasts some hours: one more than a day ahead was stored under a fast clock, and counts as over.
+    private static func end(_ text: some StringProtocol) -> Int64? {
+        Int64(text).map { $0 > TimeSource.wallClock() + 86_400 ? 0 : $0 }
     }
 
     /// Stores a cool-down across restarts; a full disk loses only the cool-down.
@@ -273,7 +278,7 @@ struct CachePlace: Hashable, Sendable {
         var pauses: [String: HostPause] = [:]
         for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
             let words = line.split(separator: " ", omittingEmptySubsequences: false)
-            guard words.count >= 2, let end = Int64(words[1]) else { continue }
+            guard words.count >= 2, let end = Self.end(words[1]) else { continue }
             var pause = HostPause(end: end)
             if words.count == 5, let refusal = FrontRefusal(rawValue: String(words[2])), let step = Int(words[3]) {
                 pause.front = FrontStop(refusal: refusal, step: step, mark: String(words[4]))
