@@ -103,7 +103,7 @@ extension Command {
             tally.isHeard()
         } catch {
             guard error.code == ENOTTY, let entries = try? Directory.entries(at: path) else {
-                return tally.refuse("\(LogText.escaped(path)): \(command.complaint(error, at: path)).")
+                return tally.refuse("\(LogText.escaped(path)): \(command.complaint(error, at: path)).", for: error)
             }
             let isRoot = mounts.contains(path)
             let isTold = command != .pin && isatty(2) == 1
@@ -124,7 +124,7 @@ extension Command {
         do throws(SystemError) { tally.failed += try LocalFiles.give(.lacking, to: path, in: mounts) } catch {
             // Without a network the mount pins what it knows of a listing.
             if error.code == EHOSTUNREACH { return tally.partial += 1 }
-            tally.refuse("\(LogText.escaped(path)): \(command.complaint(error, at: path)).")
+            tally.refuse("\(LogText.escaped(path)): \(command.complaint(error, at: path)).", for: error)
         }
     }
 
@@ -204,10 +204,10 @@ struct ActTally: Hashable {
     /// Whether so many paths in a row were refused that the others would be, too.
     var isRefused: Bool { refusedInARow >= FetchPlan.outage }
 
-    /// Records a path that was refused.
-    mutating func refuse(_ sentence: String) {
+    /// Records a path that was refused; what it is, or that it is not there or not shown, says nothing about the others.
+    mutating func refuse(_ sentence: String, for error: SystemError) {
         refusals.append(sentence)
-        refusedInARow += 1
+        refusedInARow = [ENOTTY, ENOENT, EACCES].contains(error.code) ? 0 : refusedInARow + 1
     }
 
     /// Records a path that was not refused.

@@ -123,6 +123,17 @@ func help(_ name: String?) -> String? { name.map { Command.help(on: $0) } ?? Com
         #expect(ExitStatus.cannotCreate.ofMountHelper == .mountFailure)
         #expect(ExitStatus.unavailable.ofMountHelper == .mountFailure)
     }
+
+    /// Files that are no pictures, days that are not published and what is for members say nothing about the other paths.
+    @Test func onlyRefusalsOfAllEndACommand() {
+        var tally = ActTally()
+        for code in [ENOTTY, ENOENT, EACCES] {
+            for _ in 1...3 { tally.refuse("not this one", for: SystemError(code: code)) }
+            #expect(!tally.isRefused)
+        }
+        for _ in 1...3 { tally.refuse("none", for: SystemError(code: EIO)) }
+        #expect(tally.isRefused && tally.refusals.count == 12)
+    }
 }
 
 @Suite struct HelperTests {
