@@ -22,8 +22,6 @@ final class FetchRun: Sendable {
     private let reader: FetchReader
     private let display: FetchDisplay
     private let working = DispatchGroup()
-    /// Signalled once for each reader when waiting has no use any more.
-    private let givenUp = DispatchSemaphore(value: 0)
     /// The plan, and the end of the last cool-down that made a reader wait, in Unix seconds.
     private let state: Mutex<(plan: FetchPlan, coolDown: Int64)>
     private let started = TimeSource.system.now()
@@ -71,11 +69,7 @@ final class FetchRun: Sendable {
             // A serial queue gets a thread at once; a concurrent one only as many as there are processors.
             DispatchQueue(label: "rankfs.fetch").async(group: working) { [self] in
                 let outcome = perform(work)
-                let (lines, isOutage) = state.withLock { state in
-                    (state.plan.record(outcome, of: work), state.plan.isOutage)
-                }
-                lines.forEach(display.tell)
-                if isOutage { for _ in 0..<Self.readers { givenUp.signal() } }
+                state.withLock { $0.plan.record(outcome, of: work) }.forEach(display.tell)
                 update()
                 begin()
             }
@@ -101,7 +95,11 @@ final class FetchRun: Sendable {
                 let reason = status?.messages("network.troubles").last?.text ?? failure.text
                 display.tell("\(LogText.escaped(work.path)): \(reason); trying again")
             }
-            if givenUp.wait(timeout: .now() + .seconds(Int(pause.seconds))) == .success { return outcome }
+            // In steps: semaphores wait by a clock that may be set back by years, and the machine may be suspended.
+            for _ in 0..<pause.seconds where TimeSource.wallClock() < now + pause.seconds {
+                sleep(1)
+                if state.withLock(\.plan.isOutage) { return outcome }
+            }
         }
     }
 
