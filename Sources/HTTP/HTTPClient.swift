@@ -272,7 +272,7 @@ package final class WarmConnections: Sendable {
 
 // MARK: - Urgency
 
-/// The urgency of work: the priority of its requests, which rises when somebody comes who waits for it.
+/// The urgency of work: the priority of its requests, which rises when a reader comes to wait for it.
 ///
 /// ## Concurrency
 ///

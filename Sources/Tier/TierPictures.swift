@@ -258,7 +258,7 @@ final class TierPictures: PictureTier {
         if let claimed = wait.claimed, now - claimed < Self.claimInterval, now < wait.ends ?? now { return interval }
         wait.claimed = now
         _ = leases.readPauses(Leases.pauseIntervals.pictures)
-        // No machine waits for such a line: the lease decides only who uploads.
+        // No machine waits for such a line: the lease decides only which machine uploads.
         if uploads.delay >= wait.patience || isVain(picture, urgency) {
             _ = request(picture, key, isLate: true)
             return nil

@@ -183,7 +183,7 @@ struct ListingState: Sendable {
         return urgency
     }
 
-    /// The urgency of the page that somebody waits for, since pages are read in order, and the priority of who waits.
+    /// The urgency of the page that a program waits for, since pages are read in order, and the priority of the waiter.
     var awaited: (urgency: Urgency, priority: TransferPriority)? {
         guard !waiters.isEmpty, let urgency = urgencies[paging.next] else { return nil }
         return (urgency, waiters.values.contains(where: \.isPerson) ? .reader : .walk)
@@ -362,7 +362,7 @@ extension Listing {
 
     /// Requests pages: for a user if one waits for them, even where a background page led to the request.
     ///
-    /// The next page gets the priority of who waits for it.
+    /// The next page gets the priority of its waiter.
     private func ask(_ pages: [Int]) {
         let (isPersons, urgencies) = state.withLock { state in
             let isPersons = !RequestUrgency.isBackground || state.waiters.values.contains(where: \.isPerson)
