@@ -11,21 +11,11 @@ extension BooruSource {
 
     /// Returns the JSON of an answer that is no error.
     ///
-    /// - Parameters:
-    ///   - path: Path and query.
-    ///   - page: The number of the requested page; further pages come after directories that the user opens.
-    ///   - deadline: The time at which the request fails.
+    /// - Parameter path: Path and query.
     /// - Returns: The answer, and its time by the service's clock, in Unix seconds; nil if the service does not state it.
     /// - Throws: `Failure`; after a limit no request is sent for a while.
-    func answer(
-        _ path: String, page: Int = 1, deadline: ContinuousClock.Instant
-    ) async throws(Failure) -> (json: JSON, moment: Int64?) {
-        var api = api
-        api.priority = page > 1 ? .shown : .reader
-        api.finalStatuses = engine.finalStatuses
-        let (response, _) = try await api.ask(base + path, headers: Self.headers, deadline: deadline) {
-            verdict(on: $0.head)
-        }
+    func answer(_ path: String) async throws(Failure) -> (json: JSON, moment: Int64?) {
+        let (response, _) = try await api.ask(base + path, headers: Self.headers) { verdict(on: $0.head) }
         let status = response.head.status
         let json: JSON
         do {

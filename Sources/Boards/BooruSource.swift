@@ -8,7 +8,7 @@ package import Sourcing
 /// A value of immutable parts; any task may call any method.
 package struct BooruSource: RankingSource {
     let engine: any BooruEngine
-    let api: PacedAPI
+    private(set) var api: PacedAPI
     /// The API's scheme and host, without a trailing slash.
     let base: String
     let hosts: PictureHosts
@@ -25,7 +25,9 @@ package struct BooruSource: RankingSource {
         let access = engine.description.access
         rating = engine.scale.place(ofWord: means.choices[RatingScale.option])
         base = means.apiURL ?? engine.apiURL(upTo: rating)
-        api = PacedAPI(send: means.send, service: engine.description.title, wallClock: means.wallClock)
+        api = PacedAPI(
+            send: means.send, service: engine.description.title, finalStatuses: engine.finalStatuses,
+            wallClock: means.wallClock)
         hosts = PictureHosts(
             hosts: access.hosts, home: String(access.apiURL.drop { $0 != ":" }.dropFirst(3)),
             replacement: means.imageURL)
@@ -96,25 +98,44 @@ extension BooruSource {
         of listing: ListingKey, _ part: ListingPart, deadline: ContinuousClock.Instant
     ) async throws(Failure) -> ListingPage {
         guard case .number(let page) = part else { throw .notFound }
+        return try await asking(page: page, by: deadline).page(page, of: listing)
+    }
+
+    package func details(of work: WorkID, deadline: ContinuousClock.Instant) async throws(Failure) -> WorkDetails {
+        try details(await asking(by: deadline).record(work))
+    }
+
+    package func originals(of work: WorkID, deadline: ContinuousClock.Instant) async throws(Failure) -> [String] {
+        originalCandidates(of: try await details(of: work, deadline: deadline).work)
+    }
+
+    /// A copy for the requests of one query.
+    private func asking(page: Int = 1, by deadline: ContinuousClock.Instant) -> BooruSource {
+        var source = self
+        source.api = api.asking(page: page, by: deadline)
+        return source
+    }
+
+    private func page(_ page: Int, of listing: ListingKey) async throws(Failure) -> ListingPage {
         switch listing.kind {
-        case .ranking: return try await rankingPage(of: listing, page, deadline: deadline)
-        case .search: return try await searchPage(listing.words ?? "", page: page, deadline: deadline)
-        case .artist: return try await artistPage(listing.words ?? "", page: page, deadline: deadline)
-        case .family: return try await family(of: listing.work, deadline: deadline)
+        case .ranking: return try await rankingPage(of: listing, page)
+        case .search: return try await searchPage(listing.words ?? "", page: page)
+        case .artist: return try await artistPage(listing.words ?? "", page: page)
+        case .family: return try await family(of: listing.work)
         case .favorites:
             let user = Self.spelled(listing.words ?? "")
             guard Self.isTag(user) else { throw .notFound }
-            return try await works(engine.favorites(of: PercentCoding.encode(user)), page: page, deadline: deadline)
+            return try await works(engine.favorites(of: PercentCoding.encode(user)), page: page)
         // The order counts the votes of the last two days (`post_query_builder.rb`).
-        case .hot: return try await works(["order:rank"], page: page, deadline: deadline)
+        case .hot: return try await works(["order:rank"], page: page)
         case .favoriteGroup:
-            guard let group = try await pools(.group(listing.number ?? 0), deadline: deadline).first else {
+            guard let group = try await pools(.group(listing.number ?? 0)).first else {
                 throw .notFound
             }
-            return try await posts(of: group, page: page, deadline: deadline)
-        case .pool: return try await poolPage(Self.spelled(listing.words ?? ""), page: page, deadline: deadline)
+            return try await posts(of: group, page: page)
+        case .pool: return try await poolPage(Self.spelled(listing.words ?? ""), page: page)
         case .poolsOfPost:
-            let pools = try await pools(.post(listing.work), deadline: deadline)
+            let pools = try await pools(.post(listing.work))
             return ListingPage(
                 authors: pools.map { NamedAuthor(id: UserID(rawValue: $0.id), name: $0.name) }, total: nil,
                 hasNext: false)
@@ -122,9 +143,7 @@ extension BooruSource {
         }
     }
 
-    private func rankingPage(
-        of listing: ListingKey, _ page: Int, deadline: ContinuousClock.Instant
-    ) async throws(Failure) -> ListingPage {
+    private func rankingPage(of listing: ListingKey, _ page: Int) async throws(Failure) -> ListingPage {
         guard let mode = listing.mode, let facts = description[mode] else { throw .notFound }
         let days = description.days(of: mode)
         // A relative date would follow the service's own today, which begins and ends at another time than its days.
@@ -133,12 +152,12 @@ extension BooruSource {
         guard days.contains(day) else { throw .notPublished }
         guard (1...description.paging.most).contains(page) else { throw .pastTheEnd }
         let date = engine.term(for: day..<facts.period.next(day))
-        let (entries, moment) = try await list([date, "order:score"], page: page, deadline: deadline)
+        let (entries, moment) = try await list([date, "order:score"], page: page)
         // This machine's clock may be ahead: a day that still grows would be stored as complete.
         if let moment, moment < days.published(day) {
             let told = days.newest(at: moment)
             guard isNewest, told < day else { throw .notPublished }
-            return try await rankingPage(of: .ranking(mode, told), page, deadline: deadline)
+            return try await rankingPage(of: .ranking(mode, told), page)
         }
         guard !entries.isEmpty else { throw page > 1 ? .pastTheEnd : .notPublished }
         // Every entry of the answer counts, so that ranks do not depend on how many are shown.
@@ -152,17 +171,15 @@ extension BooruSource {
         return ListingPage(entries: shown, day: day, hasNext: hasNext, unreadable: unreadable)
     }
 
-    private func searchPage(
-        _ words: String, page: Int, deadline: ContinuousClock.Instant
-    ) async throws(Failure) -> ListingPage {
+    private func searchPage(_ words: String, page: Int) async throws(Failure) -> ListingPage {
         let query = SearchQuery(words, knowing: [.since, .until, .size, .shape])
         let terms = Self.spelled(query.words).split(whereSeparator: \.isWhitespace).map {
             PercentCoding.encode(String($0))
         }
         guard !terms.isEmpty, words.utf8.count <= BooruLimits.wordBytes else { throw .notFound }
-        if query.isPlain { return try await works(terms, page: page, deadline: deadline) }
+        if query.isPlain { return try await works(terms, page: page) }
         guard let further = limits(of: query) else { return ListingPage(works: []) }
-        return try await works(engine.joined(terms) + further, page: page, deadline: deadline)
+        return try await works(engine.joined(terms) + further, page: page)
     }
 
     /// The terms that stand for the options of a search, none of which counts for the limit of tags; nil for no days at all.
@@ -184,23 +201,21 @@ extension BooruSource {
         return terms
     }
 
-    private func artistPage(
-        _ artist: String, page: Int, deadline: ContinuousClock.Instant
-    ) async throws(Failure) -> ListingPage {
+    private func artistPage(_ artist: String, page: Int) async throws(Failure) -> ListingPage {
         let tag = Self.spelled(artist)
         guard Self.isTag(tag), !engine.isSyntax(tag.lowercased()) else { throw .notFound }
-        return try await works([PercentCoding.encode(tag)], page: page, deadline: deadline)
+        return try await works([PercentCoding.encode(tag)], page: page)
     }
 
     /// The family of a post: its ancestors, and the children of each of them and of the post itself, which records of posts name.
     ///
     /// Children name a parent that the service no longer has, and are a family without it; so are those of a Flash file. A parent
     /// that is named has children, whatever its record says.
-    private func family(of work: WorkID, deadline: ContinuousClock.Instant) async throws(Failure) -> ListingPage {
+    private func family(of work: WorkID) async throws(Failure) -> ListingPage {
         func field(_ name: String, of post: Record) -> JSON {
             post.fields.first { $0.name == name }?.value ?? .null
         }
-        let post = try await record(work, deadline: deadline)
+        let post = try await record(work)
         let hasChildren = field("has_children", of: post).flag
         var (way, parents) = ([post], hasChildren == true ? [work.rawValue] : [])
         while way.count < BooruLimits.generations {
@@ -210,13 +225,13 @@ extension BooruSource {
             else { break }
             parents.append(parent)
             do throws(Failure) {
-                way.append(try await record(WorkID(rawValue: parent), deadline: deadline))
+                way.append(try await record(WorkID(rawValue: parent)))
             } catch .notFound { break }
         }
         if parents.isEmpty, hasChildren == nil { parents = [work.rawValue] }
         var page = ListingPage(works: [])
         for parent in parents.reversed() {
-            let children = try await works(["parent:\(parent)"], page: 1, mayShowNone: true, deadline: deadline)
+            let children = try await works(["parent:\(parent)"], page: 1, mayShowNone: true)
             page.entries += children.entries
             page.unreadable += children.unreadable
         }
@@ -235,14 +250,12 @@ extension BooruSource {
     }
 
     /// The pools that a query finds; of one whose posts are found by its number, the number.
-    private func pools(
-        _ query: PoolQuery, deadline: ContinuousClock.Instant
-    ) async throws(Failure) -> [BooruPool] {
+    private func pools(_ query: PoolQuery) async throws(Failure) -> [BooruPool] {
         guard let path = engine.pools(query) else {
             if case .number(let number) = query { return [BooruPool(id: number)] }
             return []
         }
-        let answer = try await answer(path, deadline: deadline).json
+        let answer = try await answer(path).json
         switch query {
         case .name, .post: return try BooruPool.all(in: answer)
         case .number(let number), .group(let number):
@@ -255,22 +268,18 @@ extension BooruSource {
     }
 
     /// A page of the pool with a number or a name.
-    private func poolPage(
-        _ words: String, page: Int, deadline: ContinuousClock.Instant
-    ) async throws(Failure) -> ListingPage {
+    private func poolPage(_ words: String, page: Int) async throws(Failure) -> ListingPage {
         guard words.utf8.count <= BooruLimits.wordBytes else { throw .notFound }
         let number = Int64(words).flatMap { $0 > 0 && String($0) == words ? $0 : nil }
-        let found = try await pools(number.map { .number($0) } ?? .name(words), deadline: deadline)
+        let found = try await pools(number.map { .number($0) } ?? .name(words))
         guard let pool = number == nil ? BooruPool.named(words, among: found) : found.first else { throw .notFound }
-        return try await posts(of: pool, page: page, deadline: deadline)
+        return try await posts(of: pool, page: page)
     }
 
     /// A page of a pool's posts, each under its number in the pool: posts that are not shown leave gaps.
     ///
     /// The rating is no part of the request, since posts that the service leaves out would shift all further numbers.
-    private func posts(
-        of pool: BooruPool, page: Int, deadline: ContinuousClock.Instant
-    ) async throws(Failure) -> ListingPage {
+    private func posts(of pool: BooruPool, page: Int) async throws(Failure) -> ListingPage {
         guard (1...BooruLimits.pages).contains(page) else { throw .pastTheEnd }
         // A search by the number finds the posts in another order, and by that of a group another pool's.
         let isNamed = pool.posts.map { $0.isEmpty || $0.contains { $0.rawValue > 0 } }
@@ -281,7 +290,7 @@ extension BooruSource {
         let named = pool.posts.map { Array($0.dropFirst(before).prefix(engine.postsPerPage)) }
         if named?.isEmpty == true { throw page > 1 ? .pastTheEnd : none(of: pool) }
         let term = named.map { "id:" + $0.map { "\($0.rawValue)" }.joined(separator: ",") } ?? "pool:\(pool.id)"
-        let entries = try await list([term], page: named == nil ? page : 1, isRated: false, deadline: deadline).entries
+        let entries = try await list([term], page: named == nil ? page : 1, isRated: false).entries
         if named == nil, entries.isEmpty { throw page > 1 ? .pastTheEnd : none(of: pool) }
         let places = named ?? entries.map { $0.post?.id ?? WorkID(rawValue: 0) }
         let numbers = Dictionary(zip(places, (before + 1)...)) { first, _ in first }
@@ -304,20 +313,12 @@ extension BooruSource {
         return .unreadable("\(description.title) counts \(count) posts of pool \(pool.id), and shows none.")
     }
 
-    package func details(of work: WorkID, deadline: ContinuousClock.Instant) async throws(Failure) -> WorkDetails {
-        try details(await record(work, deadline: deadline))
-    }
-
-    package func originals(of work: WorkID, deadline: ContinuousClock.Instant) async throws(Failure) -> [String] {
-        originalCandidates(of: try await details(of: work, deadline: deadline).work)
-    }
-
     /// The record of a post, shown or not.
     private typealias Record = (id: WorkID, entry: PostEntry, fields: [JSON.Member])
 
-    private func record(_ work: WorkID, deadline: ContinuousClock.Instant) async throws(Failure) -> Record {
+    private func record(_ work: WorkID) async throws(Failure) -> Record {
         guard work.rawValue > 0 else { throw .notFound }
-        let answer = try await answer(engine.record(of: work), deadline: deadline).json
+        let answer = try await answer(engine.record(of: work)).json
         let (entry, fields) = try engine.record(in: answer, hosts: hosts)
         guard entry == .unplayable || entry.post?.id == work else {
             throw .unreadable(
@@ -345,11 +346,9 @@ extension BooruSource {
 
     /// A page of works without ranks, newest first, the service's order of unsorted lists; with `mayShowNone` also one of Flash files
     /// alone.
-    private func works(
-        _ terms: [String], page: Int, mayShowNone: Bool = false, deadline: ContinuousClock.Instant
-    ) async throws(Failure) -> ListingPage {
+    private func works(_ terms: [String], page: Int, mayShowNone: Bool = false) async throws(Failure) -> ListingPage {
         guard (1...BooruLimits.pages).contains(page) else { throw .pastTheEnd }
-        let entries = try await list(terms, page: page, deadline: deadline).entries
+        let entries = try await list(terms, page: page).entries
         guard !entries.isEmpty || page == 1 else { throw .pastTheEnd }
         let works = entries.compactMap { admitted($0)?.work }.uniqued(by: \.id)
         let (hasNext, unreadable) = (hasNext(entries, page: page), entries.count { $0 == .unreadable })
@@ -360,10 +359,10 @@ extension BooruSource {
 
     /// The entries of a page, and the time of the answer by the service's clock; `isRated` limits the search to the mount's rating.
     private func list(
-        _ terms: [String], page: Int, isRated: Bool = true, deadline: ContinuousClock.Instant
+        _ terms: [String], page: Int, isRated: Bool = true
     ) async throws(Failure) -> (entries: [PostEntry], moment: Int64?) {
         let all = isRated ? engine.scale.steps[rating].tag.map { engine.joined(terms) + [$0] } ?? terms : terms
-        let answer = try await answer(engine.list(all, page: page), page: page, deadline: deadline)
+        let answer = try await answer(engine.list(all, page: page))
         // A service with longer pages than requested would shift all further ranks.
         let entries = Array(try engine.entries(in: answer.json, hosts: hosts).prefix(engine.postsPerPage))
         let isKnown = entries.contains { $0 == .unreadable || admitted($0) != nil }

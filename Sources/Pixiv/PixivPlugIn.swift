@@ -90,6 +90,6 @@ extension PixivPlugIn: AccountService {
         _ session: any SourceSession, _ means: SourceMeans, deadline: ContinuousClock.Instant
     ) async throws(Failure) -> Bool {
         guard let cookie = session as? SessionCookie else { return false }
-        return try await PixivSource(means).api.check(cookie, deadline: deadline)
+        return try await PixivSource(means).asking(by: deadline).api.check(cookie)
     }
 }

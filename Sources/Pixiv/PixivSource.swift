@@ -8,7 +8,7 @@ package import Sourcing
 ///
 /// A value of immutable parts; any task may call any method.
 package struct PixivSource: RankingSource {
-    let api: WebAPI
+    private(set) var api: WebAPI
     private let images: String
 
     /// Makes the source of a mount.
@@ -26,13 +26,11 @@ package struct PixivSource: RankingSource {
 
     package var signIn: SignIn { api.session.signIn }
 
-    /// The API with the priority of a page: further pages come after directories that the user opens.
-    ///
-    /// File managers that count entries read every directory that they show to its end (Semantics, "Folder manners").
-    func api(forPage page: Int) -> WebAPI {
-        var api = api
-        api.api.priority = page > 1 ? .shown : .reader
-        return api
+    /// A copy for the requests of one query.
+    func asking(page: Int = 1, by deadline: ContinuousClock.Instant) -> PixivSource {
+        var source = self
+        source.api.api = api.api.asking(page: page, by: deadline)
+        return source
     }
 
     package func location(of work: WorkID, picture: String, page: Int, rendition: Rendition) -> PictureLocation? {
@@ -93,14 +91,16 @@ extension PixivSource {
         switch part {
         case .number(let number): (page, name) = (number, nil)
         case .named(let number, let reference): (page, name) = (number, reference)
-        case .works: return try await works(part, of: listing, deadline: deadline)
+        case .works(let ids): return try await asking(by: deadline).works(ids, of: listing)
         }
         guard page > 0 else { throw .pastTheEnd }
-        let api = api(forPage: page)
-        func body(_ path: String) async throws(Failure) -> JSON { try await api.body(path, deadline: deadline) }
+        return try await asking(page: page, by: deadline).page(page, name, of: listing)
+    }
+
+    private func page(_ page: Int, _ name: String?, of listing: ListingKey) async throws(Failure) -> ListingPage {
         let user = "/ajax/user/\(listing.user.rawValue)"
         switch listing.kind {
-        case .ranking: return try await rankingPage(of: listing, page, deadline: deadline)
+        case .ranking: return try await rankingPage(of: listing, page)
         case .author:
             return ListingPage(entries: [], further: try AuthorAnswers.allWorks(await body("\(user)/profile/all")))
         case .search:
@@ -139,22 +139,19 @@ extension PixivSource {
                 return try ListAnswers.bookmarkTags(await body("\(user)/illusts/bookmark/tags"))
             }
             return try ListAnswers.names(await body("\(user)/bookmark/periods?rest=show"), "period", TagName.month)
-        case .feed, .feedR18: return try await feedPage(of: listing, page, deadline: deadline)
+        case .feed, .feedR18: return try await feedPage(of: listing, page)
         default: throw .notFound
         }
     }
 
-    private func rankingPage(
-        of listing: ListingKey, _ page: Int, deadline: ContinuousClock.Instant
-    ) async throws(Failure) -> ListingPage {
+    private func rankingPage(of listing: ListingKey, _ page: Int) async throws(Failure) -> ListingPage {
         guard let mode = listing.mode else { throw .notFound }
         let day = listing.ranking?.day
         let (name, kind) = PixivRankings.query(of: mode)
         let content = kind.map { "&content=\($0)" } ?? ""
         let date = day.map { "&date=\($0.compact)" } ?? ""
         let path = "/ranking.php?format=json&mode=\(name)\(content)\(date)&p=\(page)"
-        let answer = try await api(forPage: page).ask(
-            path, forMembers: Self.facts.needsSignIn(mode), deadline: deadline)
+        let answer = try await api.ask(path, forMembers: Self.facts.needsSignIn(mode))
         switch answer.status {
         case 404: throw ListAnswers.noRanking(page: page)
         case 401: throw .needsSignIn
@@ -175,14 +172,12 @@ extension PixivSource {
     }
 
     /// A page of the new works of followed authors, which the service has for the user of the session alone.
-    private func feedPage(
-        of listing: ListingKey, _ page: Int, deadline: ContinuousClock.Instant
-    ) async throws(Failure) -> ListingPage {
+    private func feedPage(of listing: ListingKey, _ page: Int) async throws(Failure) -> ListingPage {
         guard listing.user == signIn.user else { throw .needsSignIn }
         let isRestricted = listing.kind == .feedR18
         let path = PixivRoutes.feed(isRestricted: isRestricted, page: page)
         do throws(Failure) {
-            let body = try await api(forPage: page).body(path, forMembers: isRestricted, deadline: deadline)
+            let body = try await api.body(path, forMembers: isRestricted)
             return try ListAnswers.feed(body, page: page)
         } catch .needsSignIn where isRestricted && signIn == .signedIn(listing.user) {
             // The service accepts the session: R-18 is off in the account.
@@ -191,10 +186,8 @@ extension PixivSource {
     }
 
     /// The records of works of an indexed listing, in the requested order; works that the service does not return are missing.
-    private func works(
-        _ part: ListingPart, of listing: ListingKey, deadline: ContinuousClock.Instant
-    ) async throws(Failure) -> ListingPage {
-        guard case .works(let ids) = part, listing.kind.facts.isIndexed else { throw .notFound }
+    private func works(_ ids: [WorkID], of listing: ListingKey) async throws(Failure) -> ListingPage {
+        guard listing.kind.facts.isIndexed else { throw .notFound }
         let most = Self.facts.entries(of: listing.kind)
         var found: [WorkID: Work] = [:]
         var unreadable = 0
@@ -203,7 +196,7 @@ extension PixivSource {
             let asked = rest.prefix(most)
             let path = PixivRoutes.works(asked, of: listing)
             rest = rest.dropFirst(most)
-            let list = try AuthorAnswers.works(await api.body(path, deadline: deadline))
+            let list = try AuthorAnswers.works(await body(path))
             if list.entries.isEmpty, list.unreadable > 0 {
                 throw .unreadable("None of \(list.unreadable) works of \(listing.path.text) could be understood.")
             }
@@ -221,17 +214,17 @@ extension PixivSource {
 
 extension PixivSource {
     package func details(of work: WorkID, deadline: ContinuousClock.Instant) async throws(Failure) -> WorkDetails {
-        try WorkAnswers.details(await body(of: work, "", deadline), of: work)
+        try WorkAnswers.details(await asking(by: deadline).body(of: work, ""), of: work)
     }
 
     package func animation(
         of work: WorkID, deadline: ContinuousClock.Instant
     ) async throws(Failure) -> AnimationRecord {
-        try WorkAnswers.animation(await body(of: work, "/ugoira_meta", deadline), of: work)
+        try WorkAnswers.animation(await asking(by: deadline).body(of: work, "/ugoira_meta"), of: work)
     }
 
     package func originals(of work: WorkID, deadline: ContinuousClock.Instant) async throws(Failure) -> [String] {
-        try AuthorAnswers.originals(await body(of: work, "/pages", deadline), of: work).map {
+        try AuthorAnswers.originals(await asking(by: deadline).body(of: work, "/pages"), of: work).map {
             $0?.originalReference ?? ""
         }
     }
@@ -239,16 +232,16 @@ extension PixivSource {
     package func profile(of author: UserID, deadline: ContinuousClock.Instant) async throws(Failure) -> AuthorProfile {
         guard author.rawValue > 0 else { throw .notFound }
         // `full` adds the author's comment, region and web page.
-        let body = try await api.body("/ajax/user/\(author.rawValue)?full=1", deadline: deadline)
+        let body = try await asking(by: deadline).body("/ajax/user/\(author.rawValue)?full=1")
         return try AuthorAnswers.profile(body, of: author)
     }
 
-    private func body(
-        of work: WorkID, _ part: String, _ deadline: ContinuousClock.Instant
-    ) async throws(Failure) -> JSON {
+    private func body(of work: WorkID, _ part: String) async throws(Failure) -> JSON {
         guard work.rawValue > 0 else { throw .notFound }
-        return try await api.body("/ajax/illust/\(work.rawValue)\(part)", deadline: deadline)
+        return try await body("/ajax/illust/\(work.rawValue)\(part)")
     }
+
+    private func body(_ path: String) async throws(Failure) -> JSON { try await api.body(path) }
 }
 
 // MARK: - Pixiv routes

@@ -39,10 +39,8 @@ struct WebAPI: Sendable {
     }
 
     /// Returns the body of an answer of `/ajax/…`; the parameters are those of `ask`.
-    func body(
-        _ path: String, forMembers: Bool = false, deadline: ContinuousClock.Instant
-    ) async throws(Failure) -> JSON {
-        let answer = try await ask(path, forMembers: forMembers, deadline: deadline)
+    func body(_ path: String, forMembers: Bool = false) async throws(Failure) -> JSON {
+        let answer = try await ask(path, forMembers: forMembers)
         switch answer.status {
         case 200: return try Envelope.body(of: answer.json)
         case 404: throw .notFound
@@ -63,15 +61,12 @@ struct WebAPI: Sendable {
     /// - Parameters:
     ///   - path: Path and query, from the slash on.
     ///   - forMembers: Whether the answer needs an account with R-18 switched on.
-    ///   - deadline: The time at which the request fails.
     /// - Returns: The answer, of status 200 or an error of the 400s with JSON or without any body in it.
     /// - Throws: `Failure`; after a limit the service is left alone.
-    func ask(
-        _ path: String, forMembers: Bool = false, deadline: ContinuousClock.Instant
-    ) async throws(Failure) -> Answer {
-        if forMembers { return try await askForMembers(path, deadline) }
-        if Self.needsAccount(path) { return try await askForAccount(path, deadline) }
-        return try await askForEverybody(path, deadline)
+    func ask(_ path: String, forMembers: Bool = false) async throws(Failure) -> Answer {
+        if forMembers { return try await askForMembers(path) }
+        if Self.needsAccount(path) { return try await askForAccount(path) }
+        return try await askForEverybody(path)
     }
 
     /// Whether a request needs an account: without one the service answers 400, not 401 or 403.
@@ -92,23 +87,18 @@ struct WebAPI: Sendable {
     ///   - path: Path and query, from the slash on.
     ///   - cookie: The session of the request, if any.
     ///   - forMembers: Whether the answer is refused without an account; a 403 is then no sign of a limit.
-    ///   - deadline: The time at which the request fails.
     /// - Returns: The answer, also if it reports an error.
     /// - Throws: `Failure`; after a limit no request is sent for a while.
-    func askTwice(
-        _ path: String, _ cookie: SessionCookie?, forMembers: Bool = false, _ deadline: ContinuousClock.Instant
-    ) async throws(Failure) -> Answer {
-        var answer = try await askOnce(path, cookie, forMembers, deadline)
-        if answer.fault != nil { answer = try await askOnce(path, cookie, forMembers, deadline) }
+    func askTwice(_ path: String, _ cookie: SessionCookie?, forMembers: Bool = false) async throws(Failure) -> Answer {
+        var answer = try await askOnce(path, cookie, forMembers)
+        if answer.fault != nil { answer = try await askOnce(path, cookie, forMembers) }
         // For members a page in place of JSON is a refusal.
         if let fault = answer.fault, !forMembers || answer.status != 200 { throw .unreadable(fault) }
         return answer
     }
 
-    private func askOnce(
-        _ path: String, _ cookie: SessionCookie?, _ forMembers: Bool, _ deadline: ContinuousClock.Instant
-    ) async throws(Failure) -> Answer {
-        let response = try await sendPaced(path, cookie, deadline, forMembers: forMembers)
+    private func askOnce(_ path: String, _ cookie: SessionCookie?, _ forMembers: Bool) async throws(Failure) -> Answer {
+        let response = try await sendPaced(path, cookie, forMembers: forMembers)
         if forMembers, response.head.status == 403, !JSONReader.looksLikeObject(response.body) {
             return Answer(response)
         }
@@ -131,13 +121,13 @@ struct WebAPI: Sendable {
 
     /// Sends a request; an answer of a server in trouble is an error.
     private func sendPaced(
-        _ path: String, _ cookie: SessionCookie?, _ deadline: ContinuousClock.Instant, forMembers: Bool
+        _ path: String, _ cookie: SessionCookie?, forMembers: Bool
     ) async throws(Failure) -> HTTPResponse {
         // As on the service's own pages: without it accounts that are set to English get 400 (PixivUtil2 #1513).
         let language = cookie == nil || !path.hasPrefix("/ajax/") ? "" : "\(path.contains("?") ? "&" : "?")lang=en"
         // The cookie goes to the API only: pictures come from another host, and a redirect to another host drops it (HTTPRequest).
         let headers = [Self.referer] + (cookie.map { [$0.header] } ?? [])
-        let (response, verdict) = try await api.ask(base + path + language, headers: headers, deadline: deadline) {
+        let (response, verdict) = try await api.ask(base + path + language, headers: headers) {
             self.verdict(on: $0, forMembers: forMembers)
         }
         if verdict == .unknown, response.head.status >= 500 {
@@ -169,27 +159,27 @@ extension WebAPI {
     /// Sends a request that works without an account: a session that has run out must not prevent the answer.
     ///
     /// - Throws: `.needsSignIn` once where the session turns out to have ended, so that a stranger's answer is not kept as the account's.
-    func askForEverybody(_ path: String, _ deadline: ContinuousClock.Instant) async throws(Failure) -> Answer {
+    func askForEverybody(_ path: String) async throws(Failure) -> Answer {
         let cookie = session.cookie
-        let answer = try await askTwice(path, cookie, deadline)
+        let answer = try await askTwice(path, cookie)
         // A check that fails says nothing, and the answer is there.
         if let cookie, answer.status == 200, session.isDoubtful(cookie, isNamed: answer.isSignedIn),
-            (try? await check(cookie, deadline: deadline)) == false
+            (try? await check(cookie)) == false
         {
             session.expire(cookie)
             throw .needsSignIn
         }
         guard let cookie, answer.status != 200, Self.complains(answer), !answer.isSignedIn else { return answer }
-        let again = try await askTwice(path, nil, deadline)
+        let again = try await askTwice(path, nil)
         // The same message without a session says nothing about the session.
         if !Self.complains(again) { session.expire(cookie) }
         return again
     }
 
     /// Sends a request that needs an account; throws `.needsSignIn` without a request if there is no session.
-    func askForAccount(_ path: String, _ deadline: ContinuousClock.Instant) async throws(Failure) -> Answer {
+    func askForAccount(_ path: String) async throws(Failure) -> Answer {
         guard let cookie = session.cookieForAccount() else { throw .needsSignIn }
-        let answer = try await askTwice(path, cookie, deadline)
+        let answer = try await askTwice(path, cookie)
         if Self.isRefusal(answer) {
             try doubt(cookie, after: answer)
         } else if answer.status == 200, Envelope.error(in: answer.json) == nil {
@@ -199,17 +189,17 @@ extension WebAPI {
     }
 
     /// Sends a request that needs an account with R-18 switched on; throws `.needsSignIn` also if only the switch is missing.
-    func askForMembers(_ path: String, _ deadline: ContinuousClock.Instant) async throws(Failure) -> Answer {
+    func askForMembers(_ path: String) async throws(Failure) -> Answer {
         guard let cookie = session.cookieForAccount() else { throw .needsSignIn }
         // The other route for members is that of new works of followed authors.
         let isRanking = !path.hasPrefix("/ajax/")
         var answer: Answer?
         do {
             // Below `/ajax` a refusal is JSON, and a page is none.
-            answer = try await askTwice(path, cookie, forMembers: isRanking, deadline)
+            answer = try await askTwice(path, cookie, forMembers: isRanking)
         } catch {
             // The error may come from a redirect to the sign-in page; without an answer another request checks the session.
-            guard case .unreadable = error, try await !check(cookie, deadline: deadline) else { throw error }
+            guard case .unreadable = error, try await !check(cookie) else { throw error }
         }
         if let answer, !Self.isRefusal(answer), !Self.isForStrangers(answer) {
             if !answer.json["contents"].elements.isEmpty { session.confirm(cookie) }
@@ -218,7 +208,7 @@ extension WebAPI {
         // A page in place of JSON may be of anything on the way; only then another request checks the session.
         var isRefused = true
         if let answer, answer.json.isNull, !answer.isSignedIn {
-            isRefused = try await !check(cookie, deadline: deadline)
+            isRefused = try await !check(cookie)
         }
         if isRefused { try doubt(cookie, after: answer) }
         session.withhold(isRanking ? "R-18 rankings" : "R-18 works of followed authors", from: cookie)
@@ -226,9 +216,9 @@ extension WebAPI {
     }
 
     /// Returns whether the service accepts a session, by a request that only the session's own user gets answered.
-    func check(_ cookie: SessionCookie, deadline: ContinuousClock.Instant) async throws(Failure) -> Bool {
+    func check(_ cookie: SessionCookie) async throws(Failure) -> Bool {
         let path = "/ajax/user/\(cookie.user.rawValue)/illusts/bookmarks?tag=&offset=0&limit=1&rest=show"
-        let answer = try await askTwice(path, cookie, deadline)
+        let answer = try await askTwice(path, cookie)
         if answer.isSignedIn { return true }
         if Self.isRefusal(answer) { return false }
         guard answer.status == 200, Envelope.error(in: answer.json) == nil else {

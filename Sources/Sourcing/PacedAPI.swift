@@ -15,10 +15,12 @@ package struct PacedAPI: Sendable {
     package let service: String
     /// The wall clock in Unix seconds, for answers that name a date.
     package let wallClock: @Sendable () -> Int64
-    /// The priority in the request queue: the further pages of an opened listing are `.shown`.
-    package var priority = TransferPriority.reader
     /// Statuses of server trouble by which this service refuses a request; they are not retried at once.
-    package var finalStatuses: Set<Int> = []
+    private let finalStatuses: Set<Int>
+    /// The time at which each request is given up.
+    private var deadline = TimeSource.system.now()
+    /// The priority in the request queue.
+    private var priority = TransferPriority.reader
 
     /// The most bytes of an answer; the largest seen has 1 MB, a list of 100,000 numbers 2 MB.
     package static let answerBytes: Int64 = 16 << 20
@@ -32,14 +34,29 @@ package struct PacedAPI: Sendable {
     /// - Parameters:
     ///   - send: Sends one request.
     ///   - service: The service's name.
+    ///   - finalStatuses: Statuses of server trouble by which this service refuses a request.
     ///   - wallClock: The wall clock in Unix seconds.
     package init(
         send: @escaping @Sendable (HTTPRequest) async throws(Failure) -> HTTPResponse, service: String,
-        wallClock: @escaping @Sendable () -> Int64
+        finalStatuses: Set<Int> = [], wallClock: @escaping @Sendable () -> Int64
     ) {
         self.send = send
         self.service = service
+        self.finalStatuses = finalStatuses
         self.wallClock = wallClock
+    }
+
+    /// Limits the requests of one query: for a page of a listing, or for a record.
+    ///
+    /// - Parameters:
+    ///   - page: The number of the page; further pages come after directories that users open (Semantics, "Folder manners").
+    ///   - deadline: The time at which each request is given up.
+    /// - Returns: A copy that sends such requests.
+    package func asking(page: Int = 1, by deadline: ContinuousClock.Instant) -> PacedAPI {
+        var api = self
+        api.deadline = deadline
+        api.priority = page > 1 ? .shown : .reader
+        return api
     }
 
     /// Sends a request when its turn comes; a background request is sent last, until a reader waits for it.
@@ -47,13 +64,11 @@ package struct PacedAPI: Sendable {
     /// - Parameters:
     ///   - url: The whole address.
     ///   - headers: Complete header lines.
-    ///   - deadline: The time at which the request is given up.
     ///   - judge: Interprets an answer as a rate limit.
     /// - Returns: The answer, of any status, unless it is a rate limit.
     /// - Throws: `Failure`; after `.limited` the caller sends no further request to the service for the cool-down.
     package func ask(
-        _ url: String, headers: [String], deadline: ContinuousClock.Instant,
-        judge: @escaping @Sendable (HTTPResponse) -> AnswerVerdict
+        _ url: String, headers: [String], judge: @escaping @Sendable (HTTPResponse) -> AnswerVerdict
     ) async throws(Failure) -> (response: HTTPResponse, verdict: AnswerVerdict) {
         var request = HTTPRequest(
             url: url, headers: headers, priority: priority, transferClass: .metadata, deadline: deadline,

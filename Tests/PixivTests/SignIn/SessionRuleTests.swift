@@ -47,7 +47,7 @@ struct SessionRuleTests {
 
     private func askAccount(_ service: FakeService) async -> Failure? {
         let api = webAPI(of: service, base: "https://www.pixiv.net", keeper)
-        return await failure { try await api.body(bookmarks, deadline: deadline) }
+        return await failure { try await api.body(bookmarks) }
     }
 
     @Test("the session goes to the API, and only there")
@@ -163,7 +163,7 @@ struct SessionRuleTests {
             let keeper = SessionKeeper(SessionCookie("123_" + secret))
             let service = script((status, body))
             let api = webAPI(of: service, base: "b", keeper)
-            #expect(await failure { try await api.body(bookmarks, deadline: deadline) } == .needsSignIn)
+            #expect(await failure { try await api.body(bookmarks) } == .needsSignIn)
             #expect(keeper.signIn == .expired(user) && service.requests.count == 1)
             // From now on nothing is asked.
             let later = script()
@@ -226,7 +226,7 @@ struct SessionRuleTests {
     func check() async throws {
         let cookie = try #require(SessionCookie("123_" + secret))
         func check(_ service: FakeService) async throws(Failure) -> Bool {
-            try await service.source().api.check(cookie, deadline: deadline)
+            try await service.source().api.check(cookie)
         }
         let service = script((200, fineBody))
         #expect(try await check(service))
