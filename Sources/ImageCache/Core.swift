@@ -284,10 +284,6 @@ final class CoreLock: Sendable {
     private let leaving = Mutex<[StoredPicture]>([])
     /// Held while a picture is converted from an older format: other threads find it in the one state or the other.
     private let converting = Mutex(())
-    #if DEBUG
-    /// The number of times that the lock was taken, for tests: a reader waits for every thread that decides something.
-    let taken = Atomic(0)
-    #endif
 
     init(
         _ configuration: CacheConfiguration, host: ImageHost, store: PictureStore, index: StoredIndex,
@@ -303,9 +299,6 @@ final class CoreLock: Sendable {
 
     /// Runs a decision without consequences outside.
     func withLock<Result: Sendable>(_ decide: (inout Core) -> Result) -> Result {
-        #if DEBUG
-        taken.add(1, ordering: .relaxed)
-        #endif
         let now = configuration.monotonicNow()
         return core.withLock { core in
             (core.now, core.budget.now) = (now, now)

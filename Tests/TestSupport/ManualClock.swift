@@ -15,6 +15,7 @@ package final class ManualClock: Clock {
 
     private struct State {
         var now: Instant
+        var readings = 0
         var nextID = 0
         var sleepers: [Int: Sleeper] = [:]
         var cancelledEarly: Set<Int> = []
@@ -27,7 +28,15 @@ package final class ManualClock: Clock {
         state = Watched(State(now: now))
     }
 
-    package var now: Instant { state.withLock { $0.now } }
+    package var now: Instant {
+        state.withLock { state in
+            state.readings += 1
+            return state.now
+        }
+    }
+
+    /// How often the time was read.
+    package var readings: Int { state.withLock { $0.readings } }
     package var minimumResolution: Duration { .nanoseconds(1) }
 
     /// How many tasks sleep at present.
