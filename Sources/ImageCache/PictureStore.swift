@@ -117,7 +117,7 @@ final class PictureStore: Sendable {
         _ directory: String, _ report: @Sendable (ImageCacheEvent) -> Void
     ) throws(Failure) -> Root {
         do throws(SystemError) {
-            try makeParents(of: directory)
+            try Directory.make(directory)
             let top = OpenFile(owning: try Files.openDirectory(directory, in: AT_FDCWD).descriptor)
             // Of other users than root, fchmod(2) refuses where the owner is another; servers of files may show a wrong one.
             guard geteuid() != 0 || fileStatus(open: top.descriptor)?.st_uid == 0 else {
@@ -171,16 +171,6 @@ final class PictureStore: Sendable {
         let version = OpenFile(owning: descriptor)
         let partial = try Files.openDirectory(partialName, in: version.descriptor).descriptor
         return ([version, OpenFile(owning: partial)], isNew)
-    }
-
-    private static func makeParents(of directory: String) throws(SystemError) {
-        var path = ""
-        for part in directory.split(separator: "/").dropLast() {
-            path += (path.isEmpty && !directory.hasPrefix("/") ? "" : "/") + part
-            guard unsafe mkdir(path, 0o700) == 0 || errno == EEXIST else {
-                throw SystemError("making the directory \(path)")
-            }
-        }
     }
 
     private static func readBoot() -> String {
