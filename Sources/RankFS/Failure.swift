@@ -70,7 +70,7 @@ extension Failure {
     /// - Parameter isSecret: Whether the subject is secret; services repeat in their words what they are asked for.
     /// - Returns: Nil for answers that are no trouble: names that do not exist, interruptions.
     func explanation(isSecret: Bool) -> String? {
-        let cause = Self.printable(isSecret ? ForeignText.unquoted(cause) : cause)
+        let cause = isSecret ? ForeignText.unquoted(cause) : cause
         return switch self {
         case .absent, .notPublished, .pastTheEnd, .cancelled, .declined(_, nil): nil
         case .notFound: "the service says that it is gone; it may have been deleted by its author"
@@ -97,7 +97,7 @@ extension Failure {
                 + "stands in between, then read it again"
         case .database: "the catalogue's database cannot be used (\(cause)); check the disk of the cache directory"
         case .busy(let directory):
-            "another rankfs uses the cache directory \(Self.printable(directory)); choose another `cache_dir`"
+            "another rankfs uses the cache directory \(directory); choose another `cache_dir`"
         case .declined(_, let text?): text
         case .turnedAway, .troubled, .exhausted, .unusable, .full, .unsendable, .redirectRefused, .invalidAnswer,
             .tooLarge:
@@ -107,20 +107,4 @@ extension Failure {
 
     private static let members =
         "where a service has accounts, `rankfs login` opens what is for members, and nothing opens what a country may not see"
-
-    /// Makes text from outside fit for one log line: control characters and line separators escaped, length limited.
-    static func printable(_ text: String) -> String {
-        var result = ""
-        var length = 0
-        for scalar in text.unicodeScalars {
-            guard length < TreeLimits.longestMessagePart else { return result + "…" }
-            length += 1
-            switch scalar.properties.generalCategory {
-            case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .unassigned:
-                result += "\\u{\(String(scalar.value, radix: 16))}"
-            default: result.unicodeScalars.append(scalar)
-            }
-        }
-        return result
-    }
 }

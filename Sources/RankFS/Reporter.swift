@@ -63,7 +63,7 @@ package final class Reporter: Sendable {
         let path = TreePath(subject())
         guard let cause = failure.explanation(isSecret: path.isSecret) else { return }
         if case .troubled = failure { troubled(cause) }
-        report(cause, subject: Failure.printable(path.disclosed))
+        report(cause, subject: path.disclosed)
     }
 
     /// Reports a cause of trouble and its subject; a cause of an empty subject is named once in an interval.

@@ -36,9 +36,6 @@ enum TreeLimits {
     /// The number of different messages remembered for that: a limit on memory, not on messages.
     static let rememberedMessages = 128
 
-    /// The maximum number of characters of outside text in one message: a hostile answer must not make an endless line.
-    static let longestMessagePart = 400
-
     /// The number of stored pictures tried for `random.jpg`: some may no longer be in any listing.
     static let randomTries = 16
 

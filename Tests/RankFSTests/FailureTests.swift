@@ -35,11 +35,4 @@ import Testing
         #expect(failure.errno == Errno(rawValue: code))
         #expect(failure.explanation(isSecret: false) != nil)
     }
-
-    @Test func reasonsFromOutsideStayOnOneLine() throws {
-        let reason = "bad\n\u{1B}[31mred\u{202E}txt" + String(repeating: "x", count: 1_000_000)
-        let text = try #require(Failure.damaged(reason).explanation(isSecret: false))
-        #expect(text.contains("bad\\u{a}\\u{1b}[31mred\\u{202e}txt"))
-        #expect(text.count < 1000)
-    }
 }
