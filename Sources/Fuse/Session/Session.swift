@@ -223,7 +223,8 @@ import Synchronization
     }
 
     /// Escapes an option: fuse_opt_parse(3) separates options at commas, and treats a backslash as an escape.
-    static func escaped(_ option: String) -> String {
+    package static func escaped(_ option: String) -> String {
+        // By scalars: a comma may stand before a scalar that joins it.
         var result = ""
         for scalar in option.unicodeScalars {
             if scalar == "," || scalar == "\\" { result.unicodeScalars.append("\\") }

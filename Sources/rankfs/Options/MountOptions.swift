@@ -1,3 +1,4 @@
+import Fuse
 import Rankings
 /// The result of parsing the items of a `-o` list.
 struct MountOptions: Hashable, Sendable {
@@ -159,17 +160,7 @@ struct MountOptions: Hashable, Sendable {
         if let group { items.append("gid=\(group)") }
         if mask != 0 { items.append("umask=\(String(mask, radix: 8))") }
         if let account { items.append("setuid=\(account)") }
-        return items.map(Self.escaped).joined(separator: ",")
-    }
-
-    private static func escaped(_ item: String) -> String {
-        // By scalars: a comma may stand before a scalar that joins it.
-        var escaped = ""
-        for scalar in item.unicodeScalars {
-            if scalar == "," || scalar == "\\" { escaped.append("\\") }
-            escaped.unicodeScalars.append(scalar)
-        }
-        return escaped
+        return items.map(Session.escaped).joined(separator: ",")
     }
 }
 
