@@ -1,3 +1,5 @@
+import Rankings
+
 /// The cool-downs of one service, and the requests that may go after them; takes the time as a parameter.
 ///
 /// After a cool-down one request goes as a probe, and the others wait for its outcome: a service that still refuses gets one
@@ -51,8 +53,8 @@ struct CoolDown {
     mutating func secondsLeft(_ wall: Int64) -> Int64 {
         // Both numbers come from outside: from a file and from a clock that may be set at any time.
         guard let until, until > wall else { return 0 }
-        let (left, overflows) = until.subtractingReportingOverflow(wall)
-        guard overflows || left > length else { return left }
+        let left = until.subtracting(saturating: wall)
+        guard left > length else { return left }
         self.until = wall + length
         return length
     }
@@ -94,8 +96,7 @@ struct CoolDown {
             probeAgain()
             return wall
         }
-        let end = wall.addingReportingOverflow(stop.seconds)
-        until = end.overflow ? .max : end.partialValue
+        until = wall.adding(saturating: stop.seconds)
         length = stop.seconds
         closings += 1
         trust = .nobodyYet
@@ -139,8 +140,8 @@ struct CoolDown {
     /// Begins a cool-down of so many seconds unless the present one lasts as long; returns its end, nil if nothing changed.
     mutating func close(forSeconds seconds: Int64, wall: Int64) -> Int64? {
         let pause = min(seconds, Self.longest)
-        let (end, overflows) = wall.addingReportingOverflow(pause)
-        guard pause > 0, !overflows, pause > secondsLeft(wall) else { return nil }
+        let end = wall.adding(saturating: pause)
+        guard pause > 0, pause > secondsLeft(wall) else { return nil }
         (until, length) = (end, pause)
         closings += 1
         trust = .nobodyYet

@@ -133,8 +133,7 @@ package struct HTTPAnswer: Sendable {
         // A number with too many digits still means a very long time.
         if !text.isEmpty, text.utf8.allSatisfy(\.isDigit) { return min(Int64(text) ?? .max, Self.longestPause) }
         guard let end = Self.seconds(text) else { return nil }
-        let (left, overflows) = end.subtractingReportingOverflow(date ?? now)
-        return overflows ? Self.longestPause : min(max(left, 0), Self.longestPause)
+        return min(max(end.subtracting(saturating: date ?? now), 0), Self.longestPause)
     }
 
     /// The longest time in a cache, in seconds: a thousand years.

@@ -111,8 +111,7 @@ package final class Reporter: Sendable {
 
     /// Whether the interval of a cause is over; a change of the clock ends it.
     private static func isOver(_ said: Said, now: Int64) -> Bool {
-        let (passed, overflows) = now.subtractingReportingOverflow(said.since)
-        return overflows || passed.magnitude >= TreeLimits.messageInterval
+        now.subtracting(saturating: said.since).magnitude >= TreeLimits.messageInterval
     }
 
     /// Forgets old causes where there are too many, and all if that is not enough; returns their count lines.

@@ -31,27 +31,22 @@ enum AnswerAge {
         guard !isFuture(asked, now) else { return false }
         let published = days.published(day)
         let isQuiet = asked >= published + moving || holds(asked, changing, now)
-        guard case .settles(let age, let interval) = days.change else { return isQuiet }
-        let (settled, overflows) = published.addingReportingOverflow(age)
-        guard !overflows, now >= settled else { return isQuiet }
-        return asked >= settled && holds(asked, interval, now)
+        guard case .settles(let age, let interval) = days.change, now >= published + age else { return isQuiet }
+        return asked >= published + age && holds(asked, interval, now)
     }
 
     /// Returns whether fewer than `seconds` have passed; a time in the future is not fresh, so that no answer is kept for years.
     static func holds(_ asked: Int64, _ seconds: Int64, _ now: Int64) -> Bool {
-        let (passed, overflows) = now.subtractingReportingOverflow(asked)
-        return !isFuture(asked, now) && !overflows && passed < seconds
+        !isFuture(asked, now) && now.subtracting(saturating: asked) < seconds
     }
 
     /// Returns whether a time is in the future, by more than the clocks may differ.
     static func isFuture(_ asked: Int64, _ now: Int64) -> Bool {
-        let (ahead, overflows) = asked.subtractingReportingOverflow(now)
-        return asked > now && (overflows || ahead > apart)
+        asked.subtracting(saturating: now) > apart
     }
 
     /// Returns the newest day that a service can have published at a time: it may be a day ahead of its own calendar.
     static func newestDay(_ days: RankingDays, at now: Int64) -> Day {
-        let (tomorrow, overflows) = now.addingReportingOverflow(86_400)
-        return days.newest(at: overflows ? now : tomorrow)
+        days.newest(at: now.adding(saturating: 86_400))
     }
 }

@@ -125,8 +125,7 @@ package final class Tier: Sendable {
         switch news {
         case .limited(let host, let seconds): pauses?.store(host, .host, seconds: seconds)
         case .serviceClosed(let host, let end):
-            let (left, overflows) = end.subtractingReportingOverflow(wall)
-            if !overflows { pauses?.store(host, .interface, seconds: left) }
+            pauses?.store(host, .interface, seconds: end.subtracting(saturating: wall))
         case .turnedAway, .letIn: break
         }
     }

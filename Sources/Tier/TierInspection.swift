@@ -284,8 +284,7 @@ extension TierInspection.Tally {
     fileprivate mutating func add(_ size: Int64) {
         objects += 1
         // A store can declare any number.
-        let (sum, overflows) = bytes.addingReportingOverflow(size)
-        bytes = overflows ? .max : sum
+        bytes = bytes.adding(saturating: size)
     }
 }
 

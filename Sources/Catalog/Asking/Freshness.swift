@@ -23,8 +23,7 @@ enum Freshness {
     ///
     /// A moment in the future (the wall clock was set back) counts as long ago, so that nothing is kept for years.
     static func holds(since moment: Int64, seconds: Int64, now: Int64) -> Bool {
-        let (passed, overflows) = now.subtractingReportingOverflow(moment)
-        return now >= moment && !overflows && passed < seconds
+        now >= moment && now.subtracting(saturating: moment) < seconds
     }
 
     /// Whether the calendar alone rules a listing out.
@@ -85,9 +84,8 @@ enum Freshness {
         switch days.change {
         case .never: return false
         case .settles(let age, let interval):
-            let (settled, overflows) = days.published(day).addingReportingOverflow(age)
-            guard !overflows, now >= settled else { return false }
-            return fetched < settled || !holds(since: fetched, seconds: interval, now: now)
+            let settled = days.published(day) + age
+            return now >= settled && (fetched < settled || !holds(since: fetched, seconds: interval, now: now))
         }
     }
 }

@@ -65,8 +65,7 @@ package struct Day: Hashable, Comparable, Sendable, CustomStringConvertible {
 
     /// The day a number of days later, or the last (first) day of the calendar.
     package func advanced(by days: Int) -> Day {
-        let (sum, overflows) = ordinal.addingReportingOverflow(days)
-        return Day(ordinal: overflows ? (days < 0 ? .min : .max) : sum)
+        Day(ordinal: ordinal.adding(saturating: days))
     }
 
     /// The day in UTC of a moment in Unix seconds.
@@ -81,7 +80,7 @@ package struct Day: Hashable, Comparable, Sendable, CustomStringConvertible {
 
     /// From 0001-01-01 to 9999-12-31.
     private static let calendar = -719_162...2_932_896
-    private static let secondsPerDay: Int64 = 86_400
+    fileprivate static let secondsPerDay: Int64 = 86_400
     /// The calendar repeats after 400 years.
     private static let daysPerEra = 146_097
     /// Days from 0000-03-01 to 1970-01-01.
@@ -160,13 +159,12 @@ package enum Timestamp {
     /// `2018-03-14T09:00:00Z`; nil outside of the years 1 to 9999.
     package static func text(_ seconds: Int64) -> String? {
         let day = Day.inUTC(atUnixSeconds: seconds)
-        let (second, overflows) = seconds.subtractingReportingOverflow(day.beginsInUTC)
-        guard !overflows, (0..<secondsPerDay).contains(second) else { return nil }
+        let second = seconds.subtracting(saturating: day.beginsInUTC)
+        guard (0..<Day.secondsPerDay).contains(second) else { return nil }
         let clock = [second / 3600, second / 60 % 60, second % 60].map { Digits.padded(Int($0), to: 2) }
         return "\(day)T\(clock.joined(separator: ":"))Z"
     }
 
-    private static let secondsPerDay: Int64 = 86_400
     /// The longest accepted text, in bytes; the longest form with a fraction of nine digits has 35.
     private static let longest = 40
 

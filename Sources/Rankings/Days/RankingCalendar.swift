@@ -31,8 +31,8 @@ package struct RankingCalendar: Sendable {
 
     /// The last day that ended so long before a moment, in Unix seconds, that its ranking has appeared.
     func newest(at seconds: Int64) -> Day {
-        let (due, overflows) = seconds.subtractingReportingOverflow(delay)
-        let today = Day.inUTC(atUnixSeconds: overflows ? .min : due)
+        let due = seconds.subtracting(saturating: delay)
+        let today = Day.inUTC(atUnixSeconds: due)
         // Clocks differ from UTC by less than a day, so the result is one of these days.
         for back in -1...2 {
             let day = today.advanced(by: -back)

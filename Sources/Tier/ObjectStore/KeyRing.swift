@@ -77,7 +77,7 @@ package final class KeyRing: Sendable {
     /// - Throws: The reason that there are none.
     package func current(by deadline: ContinuousClock.Instant) async throws(Failure) -> StoreKeys {
         guard let loan = state.withLock({ $0.loan }) else { return try await renewed(by: deadline).keys }
-        let left = loan.ends.map { $0.subtractingReportingOverflow(wallClock()).partialValue } ?? .max
+        let left = loan.ends.map { $0.subtracting(saturating: wallClock()) } ?? .max
         if left <= Self.ahead, left > 0, mayRead(after: Self.renewalInterval) { _ = read() }
         guard left <= 0 && mayRead(after: Self.interval) || isChanged else { return loan.keys }
         do throws(Failure) { return try await renewed(by: deadline).keys } catch {

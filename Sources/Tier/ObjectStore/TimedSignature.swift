@@ -108,9 +108,7 @@ final class StoreClock: Sendable {
 
     /// The store's time in Unix seconds; nil before its first date.
     var now: Int64? {
-        guard let told = told.withLock({ $0 }) else { return nil }
-        let (now, overflows) = told.seconds.addingReportingOverflow(told.at.duration(to: time.now()).components.seconds)
-        return overflows ? nil : now
+        told.withLock { $0 }.map { $0.seconds + $0.at.duration(to: time.now()).components.seconds }
     }
 
     /// The time for a signature: this machine's if it is accurate enough, otherwise the store's.
@@ -122,7 +120,6 @@ final class StoreClock: Sendable {
 
     /// Whether a store accepts one of these times in place of the other.
     static func agree(_ one: Int64, _ other: Int64) -> Bool {
-        let (apart, overflows) = one.subtractingReportingOverflow(other)
-        return !overflows && apart.magnitude <= UInt64(tolerance)
+        one.subtracting(saturating: other).magnitude <= tolerance
     }
 }

@@ -109,10 +109,4 @@ extension Int64 {
     init(saturating number: Double) {
         self = number.isNaN ? 0 : Int64(exactly: number.rounded(.towardZero)) ?? (number < 0 ? .min : .max)
     }
-
-    /// The sum, or the nearest representable number, because sizes from a mount may have any value.
-    func adding(saturating other: Int64) -> Int64 {
-        let (sum, overflow) = addingReportingOverflow(other)
-        return overflow ? (other < 0 ? .min : .max) : sum
-    }
 }
