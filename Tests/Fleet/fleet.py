@@ -5,7 +5,6 @@ import argparse
 import collections
 import concurrent.futures
 import hashlib
-import json
 import os
 import re
 import signal
@@ -39,37 +38,23 @@ def origin_of(place, options):
 class Fleet:
     """Mounts with a cache each."""
 
-    def __init__(self, programs, directory, options):
-        self.programs, self.directory, self.options, self.mounts = programs, directory, options, []
+    def __init__(self, place, origin, options):
+        self.place, self.origin, self.options, self.mounts = place, origin, options, []
 
-    def add(self, more=''):
-        number = len(self.mounts)
-        mount = f'{self.directory}/machine{number}'
-        os.makedirs(mount)
-        subprocess.run(
-            [f'{self.programs}/rankfs', 'mount', 'pixiv', mount, '-o',
-             f'{self.options},cache_dir={self.directory}/cache{number}{more}'], check=True)
+    def add(self, *more):
+        mount = parts.Mount(self.place, self.origin, *self.options, *more, rate=None, programs=parts.PROGRAMS)
         self.mounts.append(mount)
         return mount
-
-    def end(self):
-        for mount in self.mounts:
-            subprocess.run([f'{self.programs}/rankfs', 'unmount', mount])
-
-
-def status(mount):
-    with open(f'{mount}/.rankfs/status.json') as file:
-        return json.load(file)
 
 
 def listed(mount):
     start = time.monotonic()
-    result = subprocess.run(['ls', '-l', f'{mount}/{DAY}'], stdout=subprocess.DEVNULL)
+    result = subprocess.run(['ls', '-l', f'{mount.path}/{DAY}'], stdout=subprocess.DEVNULL)
     return time.monotonic() - start, result.returncode == 0
 
 
 def pictures(mount, count):
-    folder = f'{mount}/{DAY}'
+    folder = f'{mount.path}/{DAY}'
     names = (name for name in sorted(os.listdir(folder)) if os.stat(f'{folder}/{name}').st_size)
     return [f'{folder}/{name}' for _, name in zip(range(count), names)]
 
@@ -81,7 +66,7 @@ def read(path):
 
 def thumbnails(mount):
     """What a desktop does: it draws all pictures of the day, many at once."""
-    folder = f'{mount}/{DAY}'
+    folder = f'{mount.path}/{DAY}'
 
     def draw(name):
         address = urllib.parse.quote(name, safe="/!$&'()*+,:=@~-._;")
@@ -141,7 +126,7 @@ def trouble(fleet, one, seconds, killed):
             if mount in killed or len(killed) == 2:
                 continue
             try:
-                machine = status(mount)
+                machine = mount.status()
             except (OSError, ValueError):
                 continue
             if machine['tier']['waiting']:
@@ -169,7 +154,7 @@ def timeline(began, bodies, gone):
 
 def together(fleet, origin, machines, readers, look, rules, settles, stop=None):
     for number in range(machines):
-        fleet.add(',tier_write=off' if number < readers else '')
+        fleet.add(*['tier_write=off'] if number < readers else [])
     waits, sums = [], collections.defaultdict(set)
     killed, own = set(), {mount: ([], []) for mount in fleet.mounts}
     threads = [threading.Thread(target=page, args=(mount, look, waits, sums, *own[mount])) for mount in fleet.mounts]
@@ -184,7 +169,7 @@ def together(fleet, origin, machines, readers, look, rules, settles, stop=None):
     lists = [one for mount in fleet.mounts for one in own[mount][0]]
     failures = [one for mount in fleet.mounts for one in own[mount][1]]
     for mount in killed:
-        subprocess.run([f'{fleet.programs}/rankfs', 'unmount', mount])
+        mount.detach()
     requests = [one for one in origin.requests() if (one['method'], one['path']) != ('HEAD', '/')]
     api = [one['path'] for one in requests if one['path'].startswith('/ranking.php')]
     heads = [one['path'] for one in requests if one['method'] == 'HEAD']
@@ -199,11 +184,11 @@ def together(fleet, origin, machines, readers, look, rules, settles, stop=None):
           f'{sum(len(found) != 1 for found in sums.values())} pictures differ')
     if gone:
         timeline(origin.began, bodies, gone)
-    tiers = [status(mount).get('tier') for mount in fleet.mounts]
+    tiers = [mount.status().get('tier') for mount in fleet.mounts]
     if all(tiers):
-        while settles and any(status(mount)['tier']['waiting'] for mount in fleet.mounts):
+        while settles and any(mount.status()['tier']['waiting'] for mount in fleet.mounts):
             time.sleep(0.1)
-        tiers = [status(mount)['tier'] for mount in fleet.mounts]
+        tiers = [mount.status()['tier'] for mount in fleet.mounts]
         total = {name: sum(tier[name] for tier in tiers) for name in ('reads', 'writes', 'uploads', 'hits', 'awaited', 'misses', 'slow', 'slowed_down')}
         print('  store: ' + ', '.join(f'{count} {name}' for name, count in total.items()))
         for reason, count in collections.Counter(tier['reason'] for tier in tiers if tier.get('reason')).items():
@@ -215,7 +200,7 @@ def together(fleet, origin, machines, readers, look, rules, settles, stop=None):
 def cold(fleet, origin):
     first = fleet.add()
     wanted = [read(path) for path in pictures(first, 60)]
-    while status(first)['tier']['waiting']:
+    while first.status()['tier']['waiting']:
         time.sleep(0.1)
     for _ in range(3):
         before = {one['path'] for one in origin.requests()}
@@ -223,7 +208,7 @@ def cold(fleet, origin):
         mount = fleet.add()
         seconds, _ = listed(mount)
         paths = pictures(mount, 60)
-        target = f'{mount}.copy'
+        target = f'{mount.path}.copy'
         os.makedirs(target)
         start = time.monotonic()
         subprocess.run(['cp', *paths, target], check=True)
@@ -260,7 +245,7 @@ def main():
     parts.PROGRAMS = os.path.abspath(options.programs)
     with parts.Place() as place:
         origin, one, rules = origin_of(place, options), None, None
-        text = f'api_url={origin.url},image_url={origin.url}'
+        tier = []
         if not options.alone:
             one = store.Store(os.path.abspath(options.weed), place.path('store'))
             one.start()
@@ -273,9 +258,8 @@ def main():
             keys = place.path('keys')
             with open(os.open(keys, os.O_WRONLY | os.O_CREAT, 0o600), 'w') as file:
                 file.write(f'aws_access_key_id = {store.KEY}\naws_secret_access_key = {store.SECRET}\n')
-            text += f',tier=s3://{store.BUCKET}/fleet,tier_url=http://127.0.0.1:{port},tier_keys={keys}'
-        fleet = Fleet(parts.PROGRAMS, place.folder, text)
-        place.ends.callback(fleet.end)
+            tier = [f'tier=s3://{store.BUCKET}/fleet', f'tier_url=http://127.0.0.1:{port}', f'tier_keys={keys}']
+        fleet = Fleet(place, origin, tier)
         if options.cold:
             cold(fleet, origin)
         elif options.thumbnails:

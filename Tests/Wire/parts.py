@@ -258,7 +258,7 @@ class Mount:
     count = 0
 
     def __init__(self, place, front, *options, cache=None, owner=0, prefix=(), env=None, url=None, service=PIXIV,
-                 programs=PROGRAMS):
+                 programs=PROGRAMS, rate=1000):
         Mount.count += 1
         self.service = service
         self.name = f"mount-{Mount.count}"
@@ -271,7 +271,8 @@ class Mount:
             os.chown(self.path, owner, owner)
             os.chown(self.cache, owner, owner)
         url = url or front.url
-        words = [f"api_url={url}", f"image_url={url}", *front.options, f"cache_dir={self.cache}", "rate=1000", *options]
+        words = [f"api_url={url}", f"image_url={url}", *front.options, f"cache_dir={self.cache}", *options]
+        words += [f"rate={rate}"] if rate else []
         self.process = place.start(
             self.name, [f"{programs}/rankfs", "mount", "-f", service.name, self.path, "-o", ",".join(words)], prefix,
             env=dict(env or {}, XDG_CACHE_HOME=place.path("xdg")))
