@@ -283,16 +283,18 @@ enum Operations {
                 $0.listExtendedAttributes($1, reply: ExtendedAttributeReply($2))
             }
         }
-        unsafe operations.ioctl = { request, inode, command, _, _, flags, input, inputSize, outputSize in
+        unsafe operations.ioctl = { request, inode, command, _, information, flags, input, inputSize, outputSize in
             // The structures of a 32-bit program would need translation.
             guard flags & UInt32(FUSE_IOCTL_COMPAT) == 0 else {
                 unsafe fuse_reply_err(request, ENOTTY)
                 return
             }
+            let handle = unsafe information?.pointee.fh ?? 0
             unsafe Dispatcher.serve(request, size: outputSize) { dispatcher, pending, caller in
                 let bytes = unsafe [UInt8](UnsafeRawBufferPointer(start: input, count: inputSize))
                 let call = IoctlRequest(
-                    inode: UInt64(inode), command: command, input: bytes, outputSize: outputSize, caller: caller)
+                    inode: UInt64(inode), handle: handle, command: command, input: bytes, outputSize: outputSize,
+                    caller: caller)
                 dispatcher.fileSystem.ioctl(call, reply: IoctlReply(pending))
             }
         }

@@ -53,6 +53,7 @@ package struct ExtendedAttributeRequest: Sendable {
 /// A request to run a command on an open file or directory.
 package struct IoctlRequest: Sendable {
     package var inode: UInt64
+    package var handle: UInt64
     package var command: UInt32
     package var input: [UInt8]
     package var outputSize: Int

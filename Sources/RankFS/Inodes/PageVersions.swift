@@ -127,7 +127,7 @@ final class PageVersions: Sendable {
     ///
     /// - Parameters:
     ///   - pictures: The pictures.
-    ///   - inode: The inode by a handle of which the command came, which does not count; nil if there is none.
+    ///   - inode: The inode whose pages the command's own handle reads through, which does not count; nil if there is none.
     func drop(_ pictures: Set<PictureID>, by inode: UInt64?) {
         held.withLock { table in
             for (number, held) in table where held.version != nil && held.handles <= (number == inode ? 1 : 0) {

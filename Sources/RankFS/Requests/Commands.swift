@@ -19,6 +19,9 @@ extension RankFileSystem {
             return reply.fail(Failure.noSuchCommand.errno)
         }
         guard tree.isOwner(request.caller) else { return refuse(reply, .commandIsOwners, subject: node.path.text) }
+        // The handle of a picture by which the command came: open for this alone.
+        let own: PictureHandle? =
+            if !isNamed, case .picture(let handle) = handles[request.handle] { handle } else { nil }
         later(reply, subject: { node.path.text }) { () async throws(Failure) in
             let count =
                 switch command {
@@ -31,10 +34,10 @@ extension RankFileSystem {
                         false, node.isRoot ? self.tree.cache.pinned : self.knownPictures(of: node)
                     ).changed
                 case .evict:
-                    self.evict(await self.knownPictures(of: node), by: !isNamed && node.kind == .file ? inode : nil)
+                    self.evict(await self.knownPictures(of: node), by: own, of: inode)
                 case .refresh: try await self.refresh(node)
                 case .forget: await self.forget(node)
-                case .unshare: try await self.unshare(node, inode: inode)
+                case .unshare: try await self.unshare(node, by: own, of: inode)
                 }
             reply.result(Int32(clamping: count), output: [])
         }
@@ -84,11 +87,11 @@ extension RankFileSystem {
         }
     }
 
-    /// Drops what is stored of pictures, with the kernel's pages; `inode` is open for this alone.
-    private func evict(_ pictures: [PictureID], by inode: UInt64?) -> Int {
+    /// Drops what is stored of pictures, with the kernel's pages of those that no handle but the command's own reads through.
+    private func evict(_ pictures: [PictureID], by own: PictureHandle?, of inode: UInt64) -> Int {
         // Before: an open in between finds what is stored, which then stays.
-        pages.drop(Set(pictures), by: inode)
-        return pictures.count { tree.cache.evict($0, openers: inode == nil ? 0 : 1) }
+        pages.drop(Set(pictures), by: own?.isDirect == false ? inode : nil)
+        return pictures.count { tree.cache.evict($0, openers: own == nil ? 0 : 1) }
     }
 
     // MARK: - Listings
@@ -123,12 +126,12 @@ extension RankFileSystem {
     }
 
     /// Removes from the shared tier what it holds of a path, and drops what is stored of it here; returns the objects removed.
-    private func unshare(_ node: Node, inode: UInt64) async throws(Failure) -> Int {
+    private func unshare(_ node: Node, by own: PictureHandle?, of inode: UInt64) async throws(Failure) -> Int {
         guard let tier = configuration.sharedTier else { throw .noSuchCommand }
         if case .picture = node {
             let pictures = try await pictures(of: node)
             let removed = try await tier.forgetPictures(pictures)
-            _ = evict(pictures, by: inode)
+            _ = evict(pictures, by: own, of: inode)
             return removed
         }
         guard let key = try await pictureListing(of: node)?.currentKey(in: tree) else { return 0 }

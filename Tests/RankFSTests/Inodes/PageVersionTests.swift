@@ -98,6 +98,23 @@ import Testing
         #expect(try await bench.contents(inode) == bytes)
     }
 
+    /// A viewer has a picture open of which a download broke off, say; nothing of it is stored.
+    @Test func aCommandByAHandleThatBypassesThePagesLeavesThemToTheirReader() async throws {
+        let (bench, inode) = try await benchOfPicture()
+        bench.host.setVersion("Wed, 01 May 2024")
+        let bytes = PictureHost.picture(1001)
+        #expect(try await bench.contents(inode) == bytes)
+        await bench.waitUntilStored(1001)
+        let viewer = try #require(await bench.open(inode).handle)
+        #expect(bench.cache.evict(request(1001, bench).id, openers: 1))
+        let own = try #require(await bench.open(inode).opened)
+        #expect(own.isDirect)
+        #expect(await bench.ioctl(inode, by: own.handle, .evict) == .ioctl(result: 0, output: []))
+        bench.fileSystem.release(inode, handle: own.handle)
+        #expect(await bench.read(inode, viewer, 0, 4096) == .bytes(Array(bytes[..<4096])))
+        bench.fileSystem.release(inode, handle: viewer)
+    }
+
     /// The same version comes again, while the pages may be those of a file that was changed on the disk.
     @Test(arguments: [false, true]) func pagesOfWhatIsEvictedAreDropped(byItself: Bool) async throws {
         let bench = try Workbench(day: Workbench.entries(3))
@@ -108,7 +125,7 @@ import Testing
         #expect(try await bench.contents(inode) == bytes && bench.invalidated.isEmpty)
         let evicted = byItself ? inode : try await bench.stat("ranking/daily/\(Workbench.day)").inode
         let handle = byItself ? await bench.open(inode).handle : nil
-        #expect(await bench.ioctl(evicted, .evict) == .ioctl(result: 1, output: []))
+        #expect(await bench.ioctl(evicted, by: handle ?? 0, .evict) == .ioctl(result: 1, output: []))
         if let handle { bench.fileSystem.release(inode, handle: handle) }
         // A download without the kernel, as a preload is, and an open after it.
         let preload = try bench.cache.open(request(1001, bench), neighbours: nil)

@@ -142,12 +142,15 @@ extension Workbench {
     }
 
     /// Gives a command for an opened inode, or for the one that an argument names.
-    func ioctl(_ inode: UInt64, _ command: MountCommand, of named: UInt64? = nil) async -> Answer {
+    func ioctl(
+        _ inode: UInt64, by handle: UInt64 = 0, _ command: MountCommand, of named: UInt64? = nil
+    ) async -> Answer {
         let input = named.map { number in (0..<8).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) } } ?? []
         let number = command.rawValue | (named == nil ? 0 : MountCommand.onInode)
         return await answered {
             fileSystem.ioctl(
-                IoctlRequest(inode: inode, command: number, input: input, outputSize: 0, caller: Self.caller),
+                IoctlRequest(
+                    inode: inode, handle: handle, command: number, input: input, outputSize: 0, caller: Self.caller),
                 reply: IoctlReply(answer: $0))
         }
     }
