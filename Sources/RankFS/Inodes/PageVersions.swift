@@ -19,7 +19,9 @@ final class PageVersions: Sendable {
         /// The kernel's pages, if any, are valid.
         case keeping
         /// The kernel must drop its pages before it learns of the handle; `dropped` must be called afterwards.
-        case dropping(epoch: Int)
+        case dropping
+        /// The kernel is dropping its pages for an earlier open.
+        case waiting
         /// Other handles read through the pages a version that may not be this one's: it bypasses them.
         case direct
     }
@@ -33,10 +35,8 @@ final class PageVersions: Sendable {
         var isSpoilt = false
         /// The number of handles that read through the pages.
         var handles = 0
-        /// The number of opens that wait until the pages are dropped.
-        var drops = 0
-        /// Grows whenever the pages are gone.
-        var epoch = 0
+        /// The answers of the opens that wait until the pages are dropped; nil while they are not being dropped.
+        var waiting: [@Sendable () -> Void]?
     }
 
     private let held = Mutex<[UInt64: Held]>([:])
@@ -50,43 +50,48 @@ final class PageVersions: Sendable {
 
     /// Decides how to open an inode, and counts the handle unless it bypasses the pages.
     ///
+    /// Pages are dropped for all opens that wait for it, once: a second drop would wait for a page that the first of their readers
+    /// waits for, in a thread of this process that no signal ends, and after a kill such a page is waited for without end.
+    ///
     /// - Parameters:
     ///   - inode: The inode to open.
     ///   - picture: Its picture.
     ///   - version: The version that will certainly be served; nil if only an answer of the source can determine it.
+    ///   - answer: Tells the kernel of the handle once the pages are dropped, if they have to be.
     /// - Returns: The action to take before the kernel learns of the handle.
-    func opening(_ inode: UInt64, of picture: PictureID, serving version: PictureVersion?) -> Opening {
+    func opening(
+        _ inode: UInt64, of picture: PictureID, serving version: PictureVersion?,
+        whenDropped answer: @escaping @Sendable () -> Void = {}
+    ) -> Opening {
         held.withLock { table in
             var held = table[inode, default: Held()]
             held.picture = picture
             defer { table[inode] = held }
             let isServed = held.version.map { version?.isSame(as: $0) ?? false } ?? true
-            if held.drops == 0 {
-                if !held.isSpoilt, isServed {
-                    held.handles += 1
-                    return .keeping
-                }
-                if held.handles > 0 { return .direct }
-            }
+            if held.waiting == nil, held.isSpoilt || !isServed, held.handles > 0 { return .direct }
             held.handles += 1
-            held.drops += 1
-            return .dropping(epoch: held.epoch)
+            if held.waiting != nil {
+                held.waiting?.append(answer)
+                return .waiting
+            }
+            if !held.isSpoilt, isServed { return .keeping }
+            held.waiting = [answer]
+            return .dropping
         }
     }
 
-    /// Records that the kernel has dropped its pages as `opening` required.
-    func dropped(_ inode: UInt64, epoch: Int) {
-        held.withLock { table in
-            guard var held = table[inode] else { return }
-            held.drops -= 1
-            if held.epoch == epoch {
-                held.epoch += 1
-                held.version = nil
-                held.isSpoilt = false
+    /// Records that the kernel has dropped its pages as `opening` required, and answers the opens that wait for it.
+    func dropped(_ inode: UInt64) {
+        let waiting = held.withLock { table in
+            defer {
+                table[inode]?.waiting = nil
+                table[inode]?.version = nil
+                table[inode]?.isSpoilt = false
                 endEra()
             }
-            table[inode] = held
+            return table[inode]?.waiting ?? []
         }
+        for answer in waiting { answer() }
     }
 
     /// Whether the entries that the kernel keeps of a directory are those of these viewers; records that they will be.

@@ -140,20 +140,22 @@ extension RankFileSystem {
         _ picture: OpenPicture, _ version: PictureVersion?, _ inode: UInt64, _ reply: OpenReply,
         _ handle: @escaping @Sendable (_ isDirect: Bool) -> Handle
     ) {
-        let opening = pages.opening(inode, of: picture.picture, serving: version)
-        let isDirect = opening == .direct
-        let answer = { @Sendable [handles] in
+        let answer = { @Sendable [handles] (isDirect: Bool) in
             // Pages are always kept: the kernel would drop them during the open and wait for pages that other readers wait for,
             // and no signal would interrupt that. Invalid pages have been dropped before.
             reply.opened(
                 handle: handles.insert(handle(isDirect)), keepCache: true, directIO: isDirect, cacheDirectory: false)
         }
-        guard case .dropping(let epoch) = opening else { return answer() }
-        // Not on this thread: the kernel waits for pages that are being read, if an earlier reader left some unfinished.
-        DispatchQueue.global().async {
-            self.configuration.invalidate(inode)
-            self.pages.dropped(inode, epoch: epoch)
-            answer()
+        switch pages.opening(inode, of: picture.picture, serving: version, whenDropped: { answer(false) }) {
+        case .keeping: answer(false)
+        case .direct: answer(true)
+        case .waiting: break
+        case .dropping:
+            // Not on this thread: the kernel waits for pages that are being read, if an earlier reader left some unfinished.
+            DispatchQueue.global().async {
+                self.configuration.invalidate(inode)
+                self.pages.dropped(inode)
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 @testable import Fuse
 import Rankings
+import Synchronization
 import Testing
 
 @testable import ImageCache
@@ -43,11 +44,8 @@ import Testing
         #expect(!pages.admits(.init(token: 2), to: 7))
         let spoilt = pages.era
         #expect(spoilt != era)
-        guard case .dropping(let epoch) = pages.opening(7, of: Self.id, serving: .init(token: 2)) else {
-            Issue.record("spoilt pages are kept")
-            return
-        }
-        pages.dropped(7, epoch: epoch)
+        #expect(pages.opening(7, of: Self.id, serving: .init(token: 2)) == .dropping)
+        pages.dropped(7)
         let dropped = pages.era
         #expect(dropped != spoilt && pages.admits(.init(token: 2), to: 7))
         pages.forget(8)
@@ -135,6 +133,23 @@ import Testing
         #expect(try await bench.contents(inode) == bytes)
         #expect(bench.invalidated == [inode])
         #expect(try await bench.contents(inode) == bytes && bench.invalidated == [inode])
+    }
+
+    /// A second drop would wait for a page that the reader of the first one waits for.
+    @Test func pagesAreDroppedOnceForAllWhoOpenMeanwhile() {
+        let pages = PageVersions()
+        let answered = Mutex(0)
+        func opening() -> PageVersions.Opening {
+            pages.opening(7, of: Self.id, serving: .init(token: 2), whenDropped: { answered.withLock { $0 += 1 } })
+        }
+        #expect(opening() == .keeping && pages.admits(.init(token: 1), to: 7))
+        pages.closed(7)
+        #expect(opening() == .dropping && opening() == .waiting && opening() == .waiting)
+        #expect(answered.withLock { $0 } == 0)
+        pages.dropped(7)
+        #expect(answered.withLock { $0 } == 3)
+        #expect(pages.admits(.init(token: 2), to: 7) && opening() == .keeping)
+        #expect(answered.withLock { $0 } == 3)
     }
 
     @Test func pagesThatAreReadStayThoughAPictureIsDropped() {
