@@ -70,10 +70,7 @@ final class PageVersions: Sendable {
             let isServed = held.version.map { version?.isSame(as: $0) ?? false } ?? true
             if held.waiting == nil, held.isSpoilt || !isServed, held.handles > 0 { return .direct }
             held.handles += 1
-            if held.waiting != nil {
-                held.waiting?.append(answer)
-                return .waiting
-            }
+            if held.waiting?.append(answer) != nil { return .waiting }
             if !held.isSpoilt, isServed { return .keeping }
             held.waiting = [answer]
             return .dropping
@@ -83,13 +80,10 @@ final class PageVersions: Sendable {
     /// Records that the kernel has dropped its pages as `opening` required, and answers the opens that wait for it.
     func dropped(_ inode: UInt64) {
         let waiting = held.withLock { table in
-            defer {
-                table[inode]?.waiting = nil
-                table[inode]?.version = nil
-                table[inode]?.isSpoilt = false
-                endEra()
-            }
-            return table[inode]?.waiting ?? []
+            let held = table[inode]
+            table[inode] = held.map { Held(picture: $0.picture, handles: $0.handles) }
+            endEra()
+            return held?.waiting ?? []
         }
         for answer in waiting { answer() }
     }

@@ -130,9 +130,8 @@ extension RankFileSystem {
 
     /// Answers with an open picture.
     private func serve(_ opened: OpenedPicture, _ request: OpenRequest, _ reply: OpenReply) {
-        serve(opened.picture, opened.picture.versionAtOpen, request.inode, reply) {
-            .picture(PictureHandle(opened, isDirect: $0))
-        }
+        let picture = opened.picture
+        serve(picture, picture.versionAtOpen, request.inode, reply) { .picture(PictureHandle(opened, isDirect: $0)) }
     }
 
     /// Answers with a file that goes by the kernel's pages, or past them; pages of another version are dropped before.
@@ -147,8 +146,6 @@ extension RankFileSystem {
                 handle: handles.insert(handle(isDirect)), keepCache: true, directIO: isDirect, cacheDirectory: false)
         }
         switch pages.opening(inode, of: picture.picture, serving: version, whenDropped: { answer(false) }) {
-        case .keeping: answer(false)
-        case .direct: answer(true)
         case .waiting: break
         case .dropping:
             // Not on this thread: the kernel waits for pages that are being read, if an earlier reader left some unfinished.
@@ -156,6 +153,7 @@ extension RankFileSystem {
                 self.configuration.invalidate(inode)
                 self.pages.dropped(inode)
             }
+        case let opening: answer(opening == .direct)
         }
     }
 
