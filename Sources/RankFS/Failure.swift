@@ -19,7 +19,7 @@ extension Failure {
     /// The session's deadline has answered.
     static let late = Failure.declined(
         ETIMEDOUT,
-        "it takes longer than the option timeout allows; try again in a while: the work goes on meanwhile")
+        "it takes longer than the option timeout allows; try again in a while, or raise the option")
     /// An ioctl that has no meaning here.
     static let noSuchCommand = Failure.declined(ENOTTY, nil)
     /// A ranking that only signed-in users can see.
