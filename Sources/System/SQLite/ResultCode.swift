@@ -18,9 +18,10 @@ package struct ResultCode: RawRepresentable, Hashable, Sendable {
         primary == .corrupt || primary == .notADatabase
     }
 
-    /// Whether the same change may succeed later: another program holds the database, or the disk has no room.
+    /// Whether the same change may succeed later: another program holds the database, the disk has no room, or the directory was just
+    /// being removed (`SQLITE_IOERR_DELETE_NOENT`).
     package var mayEnd: Bool {
-        [SQLITE_BUSY, SQLITE_LOCKED, SQLITE_FULL].contains(primary.rawValue)
+        [SQLITE_BUSY, SQLITE_LOCKED, SQLITE_FULL].contains(primary.rawValue) || rawValue == SQLITE_IOERR | 23 << 8
     }
 
     package static let corrupt = ResultCode(rawValue: SQLITE_CORRUPT)
